@@ -1,0 +1,137 @@
+# Everything that one does with a checkout. `make` or `make help` lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/windlass
+TOOLS := $(CACHE)/tools
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+GUESTS := nginx friend
+CRDS := deploy/crds/reconcilers.yaml
+
+CARGO_COMPONENT_VERSION := 0.21.1
+CARGO_DENY_VERSION := 0.20.2
+
+# The tools built below and the control plane's kubectl are found first; whatever else is in PATH stays usable.
+export PATH := $(TOOLS)/bin:$(PATH)
+
+step = @printf '\n== %s ==\n' '$(1)'
+
+# $(call need,PROGRAM,WHAT TO DO): ends with a sentence instead of "command not found".
+need = @command -v $(1) >/dev/null || { echo "$(1) is needed and not there: $(2)" >&2; exit 1; }
+
+.PHONY: help
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "USE_EXISTING_CLUSTER=true takes the cluster of the current kubeconfig instead of a local one;"
+	@echo "KUBEBUILDER_ASSETS=<folder> takes the control plane's binaries from there as far as they are there."
+
+.PHONY: demo
+demo: targets control-plane ## Shows everything on a local control plane and cleans up (KEEP=1: leaves it running)
+	KEEP=$(KEEP) deploy/demo.sh
+
+.PHONY: test
+test: ## Runs everything: format, lints, licences, generated files, all tests
+	@$(MAKE) --no-print-directory tools control-plane
+	@$(MAKE) --no-print-directory check-format
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory deny
+	@$(MAKE) --no-print-directory check-generated
+	@$(MAKE) --no-print-directory test-all
+	@printf '\n== everything passed ==\n'
+
+.PHONY: check-format
+check-format: need-cargo ## Fails where the code is not formatted
+	$(call step,check-format)
+	cargo fmt --all --check
+
+.PHONY: lint
+lint: need-cargo ## Runs clippy on everything; a warning is an error
+	$(call step,lint)
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: deny
+deny: tools ## Checks licences, banned crates and where crates come from
+	$(call step,deny)
+	cargo deny --locked check bans licenses sources
+
+.PHONY: check-generated
+check-generated: need-cargo ## Fails where a generated file is not what its source says
+	$(call step,check-generated)
+	cargo run --quiet --locked -p windlass -- crds | diff -u $(CRDS) - || { echo "$(CRDS) is out of date: run make manifests" >&2; exit 1; }
+
+.PHONY: test-all
+test-all: need-cargo ## Runs every test of the workspace, those on a real control plane too
+	$(call step,test-all)
+	cargo test --workspace --locked
+
+.PHONY: fmt
+fmt: need-cargo ## Formats the code
+	cargo fmt --all
+
+.PHONY: guests
+guests: targets ## Builds the reference guests into target/guests
+	cargo build --locked $(GUESTS:%=-p windlass-%) --profile guest --target wasm32-unknown-unknown
+	mkdir -p $(TARGET)/guests
+	for guest in $(GUESTS); do cp $(TARGET)/wasm32-unknown-unknown/guest/windlass_$$guest.wasm $(TARGET)/guests/$$guest.wasm; done
+	ls -l $(TARGET)/guests
+
+.PHONY: manifests
+manifests: need-cargo ## Generates the CRDs from their Rust types
+	mkdir -p $(dir $(CRDS))
+	cargo run --quiet --locked -p windlass -- crds >$(CRDS).partial
+	mv $(CRDS).partial $(CRDS)
+
+.PHONY: tools
+tools: targets ## Gets what the tests need besides Rust and Go: wasm targets, cargo-component, cargo-deny
+	@$(call install,cargo-component,$(CARGO_COMPONENT_VERSION))
+	@$(call install,cargo-deny,$(CARGO_DENY_VERSION))
+
+# Rust for wasm is part of the toolchain, and rustup is what knows where that is.
+.PHONY: targets
+targets: need-cargo
+	$(call need,rustup,the wasm targets come with it)
+	@for target in wasm32-unknown-unknown wasm32-wasip2; do \
+	  rustup target list --installed | grep -qx $$target || rustup target add $$target; \
+	done
+
+# Kept apart by --root, so that nobody's own tools are replaced, and under the cache, so that every checkout shares them.
+# What is there is left alone, unless its version differs. The lock keeps two checkouts from building it twice.
+install = ( flock 9; began=$$SECONDS; \
+  [ -x $(TOOLS)/bin/$(1) ] && grep -q '"$(1) $(2) ' $(TOOLS)/.crates.toml || { \
+    echo "installing $(1) $(2) into $(TOOLS), takes about 5 min on two cores"; \
+    CARGO_TARGET_DIR=$(CACHE)/tools-target cargo install $(1) --version $(2) --locked --quiet --root $(TOOLS); \
+    echo "installed $(1) in $$((SECONDS - began)) s"; } ) 9>$(CACHE)/tools.lock
+
+.PHONY: control-plane
+control-plane: ## Builds the local control plane (a quarter of an hour, once)
+	@deploy/control-plane/build.sh
+
+.PHONY: cluster
+cluster: ## Starts the local development cluster and prints the line that selects it
+	@deploy/control-plane/up.sh
+
+.PHONY: cluster-down
+cluster-down: ## Stops the local development cluster
+	@deploy/control-plane/down.sh
+
+# kubectl is taken from PATH, else it is the one built with the control plane.
+kubectl = source deploy/control-plane/locations.sh; PATH="$$PATH:$$CONTROL_PLANE_CACHE" kubectl
+
+.PHONY: install
+install: ## Puts the CRDs into the cluster of the current KUBECONFIG
+	@$(kubectl) apply --server-side -f deploy/crds
+
+.PHONY: deploy
+deploy: install ## Puts the host's manifests into the cluster of the current KUBECONFIG
+	@$(kubectl) apply --server-side -k deploy/kustomize
+
+.PHONY: run
+run: need-cargo ## Runs the host in the foreground on the cluster of the current KUBECONFIG
+	cargo run --locked -p windlass -- run
+
+.PHONY: need-cargo
+need-cargo:
+	$(call need,cargo,install Rust with rustup)
+	@mkdir -p $(CACHE)
