@@ -1,0 +1,1 @@
+//! Computes delays that grow with every failure and are spread by jitter.

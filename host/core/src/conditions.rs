@@ -1,0 +1,1 @@
+//! Merges conditions so that times change only with the status.

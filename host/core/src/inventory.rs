@@ -1,0 +1,1 @@
+//! Tells what is ours: marks it, recognises it and orders it.

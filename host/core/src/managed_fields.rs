@@ -1,0 +1,1 @@
+//! Tells from managedFields which leaves of an intent are still ours.

@@ -1,0 +1,1 @@
+//! Cuts an object down to what is stored, compared and handed to a guest.

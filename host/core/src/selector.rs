@@ -1,0 +1,1 @@
+//! Parses and matches label selectors in kubectl's syntax.

@@ -1,0 +1,1 @@
+//! Talks to a real API server.

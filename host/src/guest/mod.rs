@@ -1,0 +1,1 @@
+//! Loads modules and runs guests; the only place that names wasmtime.
