@@ -1,0 +1,235 @@
+//! Lists what `reconcile` can do, one small function each.
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Outcome, Query, Stop, log};
+
+use crate::objects::{CONFIG_MAPS, SECRETS, config_map, secret};
+use crate::{Primary, Settings};
+
+type Behaviour = fn(&Context<Settings>, &Primary) -> Result<Outcome, Stop>;
+
+const BEHAVIOURS: &[(&str, Behaviour)] = &[
+    // A ConfigMap named like the primary.
+    ("good", |_, primary| {
+        one(config_map(primary, &primary.metadata.name, "good"))
+    }),
+    // No child, on purpose.
+    ("none", |_, _| Ok(Outcome::none_wanted())),
+    // Never returns.
+    ("spin", |_, _| spin()),
+    // Panics, which is a trap.
+    ("trap", |_, _| trap()),
+    // Takes memory until there is no more.
+    ("memory", |_, _| exhaust_memory()),
+    // Runs out of stack.
+    ("recurse", |_, primary| {
+        one(config_map(primary, &primary.metadata.name, &recurse(0).to_string()))
+    }),
+    // A good child, and one of a kind that it did not declare.
+    ("forbidden-child", forbidden_child),
+    // A good child, and one in the namespace `kube-system`.
+    ("foreign-namespace", foreign_namespace),
+    // A child with a label that is the host's own.
+    ("host-label", |_, primary| {
+        one(with_metadata(
+            primary,
+            "labels",
+            json!({"windlass.dev/primary-uid": "mine"}),
+        ))
+    }),
+    // A child with an owner of its own.
+    ("own-owner", own_owner),
+    // A child whose name is not a name.
+    ("bad-name", |_, primary| one(config_map(primary, "Not_A_Name", "bad"))),
+    // A child that the API server refuses: its data has a key that is not one.
+    ("refused-child", refused_child),
+    // The same child twice.
+    ("twice", twice),
+    // Says `exactly`, and then nothing.
+    ("empty-exactly", |_, _| Ok(Outcome::exactly([]))),
+    // The order of twelve keys in a hash map with the default hasher, in the child's data.
+    ("shuffle", |_, primary| {
+        one(config_map(primary, &primary.metadata.name, &shuffled()))
+    }),
+    // One child of 8 MiB.
+    ("big-output", |_, primary| {
+        one(config_map(primary, &primary.metadata.name, &"x".repeat(8 << 20)))
+    }),
+    // 1,000 children.
+    ("many-children", many_children),
+    // 1,000 Events.
+    ("many-events", many_events),
+    // A new question every round.
+    ("ask-forever", ask_forever),
+    // 1,000 questions in one round.
+    ("ask-much", ask_much),
+    // A question about a kind that it did not declare.
+    ("ask-undeclared", ask_undeclared),
+    // A question about another namespace.
+    ("ask-elsewhere", ask_elsewhere),
+    // The number of ConfigMaps in its namespace labelled `friend=yes`, in the child's data.
+    ("count", count),
+    // 10,000 lines of 10 KB in the log.
+    ("log-flood", log_flood),
+    // The time it was given, in the child's data, each second anew.
+    ("clock", clock),
+    // The host's own condition.
+    ("reconciled", reconciled),
+    // Says that it waits, or that the primary is wrong.
+    ("waiting", |_, _| Err(Stop::waiting("waits for something on purpose"))),
+    ("invalid", |_, _| {
+        Err(Stop::invalid("spec.behaviour: is wrong on purpose"))
+    }),
+];
+
+/// Does what `name` says.
+pub(crate) fn run(name: &str, context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let found = BEHAVIOURS.iter().find(|(known, _)| *known == name);
+    let (_, behaviour) = found.ok_or_else(|| Stop::invalid(format!("spec.behaviour: there is no {name:?}")))?;
+    behaviour(context, primary)
+}
+
+#[expect(clippy::infinite_loop, reason = "that is the point")]
+pub(crate) fn spin() -> ! {
+    let mut count = 0_u64;
+    loop {
+        count = black_box(count.wrapping_add(1));
+    }
+}
+
+pub(crate) fn trap() -> ! {
+    panic!("traps on purpose")
+}
+
+#[expect(clippy::infinite_loop, reason = "ends when memory does")]
+pub(crate) fn exhaust_memory() -> ! {
+    let mut blocks = Vec::new();
+    loop {
+        blocks.push(black_box(vec![1_u8; 1 << 20]));
+    }
+}
+
+#[expect(unconditional_recursion, reason = "that is the point")]
+fn recurse(depth: u64) -> u64 {
+    let frame = black_box([depth; 64]);
+    recurse(depth + 1) + frame[0]
+}
+
+fn one(child: Value) -> Result<Outcome, Stop> {
+    Ok(Outcome::exactly([Child::new(&child)]))
+}
+
+fn with_metadata(primary: &Primary, key: &str, value: Value) -> Value {
+    let mut child = config_map(primary, &primary.metadata.name, "bad");
+    child["metadata"][key] = value;
+    child
+}
+
+fn forbidden_child(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let good = config_map(primary, &primary.metadata.name, "good");
+    Ok(Outcome::exactly([Child::new(&good), Child::new(&secret(primary))]))
+}
+
+fn foreign_namespace(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let good = config_map(primary, &primary.metadata.name, "good");
+    let foreign = with_metadata(primary, "namespace", json!("kube-system"));
+    Ok(Outcome::exactly([Child::new(&good), Child::new(&foreign)]))
+}
+
+fn own_owner(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let owner = json!([{"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "1"}]);
+    one(with_metadata(primary, "ownerReferences", owner))
+}
+
+fn refused_child(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let mut child = config_map(primary, &primary.metadata.name, "refused");
+    child["data"]["not a key!"] = json!("");
+    one(child)
+}
+
+fn twice(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let texts = ["first", "second"];
+    Ok(Outcome::exactly(texts.map(|text| {
+        Child::new(&config_map(primary, &primary.metadata.name, text))
+    })))
+}
+
+fn shuffled() -> String {
+    let map: HashMap<String, usize> = (0..12).map(|number| (format!("key-{number}"), number)).collect();
+    map.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn many_children(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let names = (0..1_000).map(|number| format!("{}-{number}", primary.metadata.name));
+    Ok(Outcome::exactly(
+        names.map(|name| Child::new(&config_map(primary, &name, "one of many"))),
+    ))
+}
+
+fn many_events(_: &Context<Settings>, _: &Primary) -> Result<Outcome, Stop> {
+    Ok((0..1_000).fold(Outcome::none_wanted(), |outcome, number| {
+        outcome.event(Event::normal("Many", format!("event {number}")))
+    }))
+}
+
+fn ask_forever(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    for number in 0_u64.. {
+        context.ask(config_maps(primary, &format!("question-{number}")))?;
+    }
+    Ok(Outcome::none_wanted())
+}
+
+fn ask_much(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    context.ask_each(
+        (0..1_000)
+            .map(|number| config_maps(primary, &format!("question-{number}")))
+            .collect(),
+    )?;
+    Ok(Outcome::none_wanted())
+}
+
+fn ask_undeclared(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    context.ask(Query::name(&SECRETS, "any").namespace(&primary.metadata.namespace))?;
+    Ok(Outcome::none_wanted())
+}
+
+fn ask_elsewhere(context: &Context<Settings>, _: &Primary) -> Result<Outcome, Stop> {
+    context.ask(Query::name(&CONFIG_MAPS, "any").namespace("kube-system"))?;
+    Ok(Outcome::none_wanted())
+}
+
+fn count(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let friends = Query::labels(&CONFIG_MAPS, "friend=yes").namespace(&primary.metadata.namespace);
+    let friends: Vec<Value> = context.ask(friends)?.all()?;
+    one(config_map(primary, &primary.metadata.name, &friends.len().to_string()))
+}
+
+fn log_flood(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let line = "x".repeat(10_000);
+    (0..10_000).for_each(|_| log::info(&line));
+    one(config_map(primary, &primary.metadata.name, "flooded"))
+}
+
+fn clock(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let now = context.now.as_millis().to_string();
+    let child = Child::new(&config_map(primary, &primary.metadata.name, &now));
+    Ok(Outcome::exactly([child]).requeue_after(Duration::from_secs(1)))
+}
+
+fn reconciled(_: &Context<Settings>, _: &Primary) -> Result<Outcome, Stop> {
+    let condition = Condition::new(
+        "Reconciled",
+        ConditionStatus::True,
+        "Mine",
+        "This is not the guest's to say.",
+    );
+    Ok(Outcome::none_wanted().condition(condition))
+}
+
+fn config_maps(primary: &Primary, name: &str) -> Query {
+    Query::name(&CONFIG_MAPS, name).namespace(&primary.metadata.namespace)
+}

@@ -1,0 +1,40 @@
+//! Describes the guest, or fails to, as `settings.describe` says.
+
+use windlass_sdk::{Manifest, Projection, Read};
+
+use crate::Settings;
+use crate::behaviour::{exhaust_memory, spin, trap};
+use crate::objects::{CONFIG_MAPS, HOSTILES, SECRETS, WIDGETS};
+
+/// `""` honestly; `trap`, `spin`, `memory`; `error` refuses the settings with a sentence; `more-rights` also
+/// wants Secrets as children; `not-served` reads a kind that no cluster serves; `optional` the same, but
+/// works without; `no-status` writes no status.
+pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
+    let manifest = honest(settings);
+    match settings.describe.as_str() {
+        "" => Ok(manifest.writes_status()),
+        "trap" => trap(),
+        "spin" => spin(),
+        "memory" => exhaust_memory(),
+        "error" => Err("settings: describe: these settings are refused on purpose".to_owned()),
+        "more-rights" => Ok(manifest.writes_status().child(SECRETS, Projection::Metadata)),
+        "not-served" => Ok(manifest.writes_status().read(Read::new(WIDGETS, Projection::Metadata))),
+        "optional" => Ok(manifest
+            .writes_status()
+            .read(Read::new(WIDGETS, Projection::Metadata).optional())),
+        "no-status" => Ok(manifest),
+        unknown => Err(format!("settings: describe: there is no {unknown:?}")),
+    }
+}
+
+fn honest(settings: &Settings) -> Manifest {
+    let manifest = Manifest::new("hostile", env!("CARGO_PKG_VERSION"), HOSTILES)
+        .child(CONFIG_MAPS, Projection::Metadata)
+        .read(Read::new(CONFIG_MAPS, Projection::Metadata))
+        .needs_clock();
+    if settings.finalizes {
+        manifest.finalizes()
+    } else {
+        manifest
+    }
+}
