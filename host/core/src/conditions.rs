@@ -1,1 +1,110 @@
 //! Merges conditions so that times change only with the status.
+
+use crate::decision::{Condition, ConditionStatus};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The longest text of a condition, an Event or a message, in bytes: an error's text must not make the object too big to
+/// be saved (I-04).
+const LONGEST_TEXT: usize = 1024;
+
+/// Ends a text that was cut.
+const CUT: &str = "\u{2026}";
+
+/// The wanted conditions as they are written: `lastTransitionTime` is kept until the status changes,
+/// `observedGeneration` is on each.
+pub fn stamp(existing: &[Value], wanted: &[Condition], generation: Option<i64>, now: &str) -> Vec<Value> {
+    wanted
+        .iter()
+        .map(|condition| stamp_one(find(existing, &condition.type_), condition, generation, now))
+        .collect()
+}
+
+/// The whole list: what is there, with the wanted conditions put in their places or at the end.
+///
+/// For a list that is one value. Entries of other types are kept, as other writers may have put them there; in such a
+/// list nothing tells whose they are.
+pub fn merge(existing: &[Value], wanted: &[Condition], generation: Option<i64>, now: &str) -> Vec<Value> {
+    let stamped = stamp(existing, wanted, generation, now);
+    let place = |condition: &Value| find(&stamped, type_of(condition)).unwrap_or(condition).clone();
+    let mut merged: Vec<Value> = existing.iter().map(place).collect();
+    merged.extend(
+        stamped
+            .iter()
+            .filter(|condition| find(existing, type_of(condition)).is_none())
+            .cloned(),
+    );
+    merged
+}
+
+/// Whether the list says all this already. A missing `observedGeneration` is none that the schema has.
+pub fn says(existing: &[Value], wanted: &[Value]) -> bool {
+    existing.len() == wanted.len()
+        && wanted.iter().all(|condition| {
+            find(existing, type_of(condition))
+                .and_then(Value::as_object)
+                .is_some_and(|there| {
+                    condition
+                        .as_object()
+                        .into_iter()
+                        .flatten()
+                        .all(|(field, value)| match there.get(field) {
+                            Some(given) => given == value,
+                            None => field == "observedGeneration",
+                        })
+                })
+        })
+}
+
+/// The entry of a type.
+pub fn find<'a>(conditions: &'a [Value], type_: &str) -> Option<&'a Value> {
+    conditions.iter().find(|condition| type_of(condition) == type_)
+}
+
+/// The types of all entries.
+pub fn types(conditions: &[Value]) -> BTreeSet<&str> {
+    conditions.iter().map(type_of).collect()
+}
+
+/// Cuts a text to what is written of it, at a character's end.
+pub fn cut(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.into();
+    }
+    let mut end = LONGEST_TEXT - CUT.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{CUT}", &text[..end])
+}
+
+fn stamp_one(there: Option<&Value>, condition: &Condition, generation: Option<i64>, now: &str) -> Value {
+    let status = status_text(condition.status);
+    let since = there
+        .filter(|there| there.get("status").and_then(Value::as_str) == Some(status))
+        .and_then(|there| there.get("lastTransitionTime")?.as_str())
+        .unwrap_or(now);
+    let mut stamped = Map::from_iter([
+        ("type".to_owned(), json!(condition.type_)),
+        ("status".to_owned(), json!(status)),
+        ("reason".to_owned(), json!(cut(&condition.reason))),
+        ("message".to_owned(), json!(cut(&condition.message))),
+        ("lastTransitionTime".to_owned(), json!(since)),
+    ]);
+    if let Some(generation) = generation {
+        stamped.insert("observedGeneration".into(), json!(generation));
+    }
+    Value::Object(stamped)
+}
+
+fn status_text(status: ConditionStatus) -> &'static str {
+    match status {
+        ConditionStatus::True => "True",
+        ConditionStatus::False => "False",
+        ConditionStatus::Unknown => "Unknown",
+    }
+}
+
+fn type_of(condition: &Value) -> &str {
+    condition.get("type").and_then(Value::as_str).unwrap_or_default()
+}

@@ -12,6 +12,12 @@ pub const LABEL_RECONCILER_NAMESPACE: &str = "windlass.dev/reconciler-namespace"
 pub const LABEL_PRIMARY_UID: &str = "windlass.dev/primary-uid";
 /// Annotation on a child: hash of the intent that was written last.
 pub const ANNOTATION_APPLIED: &str = "windlass.dev/applied";
+/// Annotation on a child that outlives its primary. The missing owner reference would not tell: garbage collection strips
+/// it too, and children made in `finalize` have none.
+pub const ANNOTATION_RETAIN: &str = "windlass.dev/retain";
+/// Annotation on a child whose dependents do not go in the background: how they go when it is pruned. By then the guest
+/// does not list the child any more, so only the child itself can say.
+pub const ANNOTATION_PROPAGATION: &str = "windlass.dev/propagation";
 /// Label that makes a ConfigMap a drop-in module.
 pub const LABEL_MODULE: &str = "windlass.dev/module";
 /// Label on a Reconciler that was made for a drop-in ConfigMap.
@@ -45,7 +51,10 @@ pub fn conditions_manager(reconciler: &ReconcilerId) -> String {
 
 /// Finalizer that a Reconciler keeps on its primaries.
 pub fn finalizer(reconciler: &ReconcilerId) -> String {
-    format!("{}.{}.reconciler.windlass.dev/finalize", reconciler.name, reconciler.namespace)
+    format!(
+        "{}.{}.reconciler.windlass.dev/finalize",
+        reconciler.name, reconciler.namespace
+    )
 }
 
 /// Label selector that finds all children of a Reconciler.

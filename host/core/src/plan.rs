@@ -1,11 +1,27 @@
 //! Derives the exact list of writes from a decision, leaving no choice to whoever carries them out.
+//!
+//! `children` decides about each wanted child, `conflict` says in words what is in its way, `prune` about what is no longer
+//! wanted, `primary` about the primary itself.
 
-use crate::kind::{KindInfo, ObjectRef};
+mod children;
+mod conflict;
+mod primary;
+mod prune;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use primary::identify;
+pub use primary::release;
+
+use crate::decision::{Decided, Outcome};
+use crate::kind::{KindInfo, KindRef, ObjectRef};
 use crate::manifest::Manifest;
+use crate::names::field_manager;
 use crate::object::Object;
 use crate::reason::Reason;
-use crate::write::{Actor, Target, Write};
+use crate::write::{Actor, Request, Subresource, Target, Write};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Everything a plan depends on besides the decision itself.
 #[derive(Clone, Debug)]
@@ -24,7 +40,7 @@ pub struct Situation<'a> {
     pub immutable: &'a [ObjectRef],
 }
 
-/// A wanted child that cannot be written now, and why.
+/// A wanted child that cannot be written now, or one that is still to go, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocked {
@@ -32,8 +48,10 @@ pub struct Blocked {
     pub target: Target,
     /// Why, in a word.
     pub reason: Reason,
-    /// Why, in a sentence.
+    /// Why, in a sentence that names the child.
     pub message: String,
+    /// No watch of ours tells when this ends, as the object is not ours: look again after a while.
+    pub unwatched: bool,
 }
 
 /// The writes of one decision, in the order in which they are to be carried out: `finalizer`, `children`, `prune`,
@@ -41,6 +59,10 @@ pub struct Blocked {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
+    /// Look at the primary live before anything else: unless it has the uid it was planned for and no deletion mark,
+    /// nothing of this plan may be carried out. Set where a child gets back an owner reference that it had lost, because
+    /// garbage collection takes that off on purpose when the primary is deleted with its children kept.
+    pub confirm_primary: bool,
     /// Puts our finalizer on the primary; nothing else may follow if it fails.
     pub finalizer: Option<Write>,
     /// Creates and changes, in order of kind. One that fails does not stop the others.
@@ -55,7 +77,104 @@ pub struct Plan {
     pub blocked: Vec<Blocked>,
 }
 
+impl Plan {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.writes().next().is_none()
+    }
+
+    /// All writes in the order in which they are to be carried out.
+    pub fn writes(&self) -> impl Iterator<Item = &Write> {
+        let children = self.children.iter().chain(&self.prune);
+        self.finalizer
+            .iter()
+            .chain(children)
+            .chain(&self.primary)
+            .chain(&self.release)
+    }
+}
+
+/// Derives the writes of a decision that was checked before.
+///
+/// # Guarantees
+/// - What is not proven ours is never changed nor deleted; each change and delete carries the uid it was planned for.
+/// - Equal arguments give equal plans, in whatever order children are given; what is as wanted is not written.
+/// - While the primary is being deleted nothing is written but what `finalize` returned, and without our finalizer
+///   nothing at all.
+///
+/// # Assumptions
+/// - Wanted children of kinds that were not declared, or wanted twice, were refused by the check; they are left out here.
+pub fn plan(situation: &Situation<'_>, decided: &Decided) -> Plan {
+    let primary = situation.primary;
+    let held = primary::holds_finalizer(situation);
+    match (primary.is_being_deleted(), decided) {
+        (false, Decided::Outcome(outcome)) => living(situation, outcome),
+        (true, Decided::Proceed(outcome)) if held => children::plan(situation, &outcome.children),
+        (true, Decided::Done) if held => finished(situation),
+        _ => Plan::default(),
+    }
+}
+
+fn living(situation: &Situation<'_>, outcome: &Outcome) -> Plan {
+    let mut plan = children::plan(situation, &outcome.children);
+    plan.primary = outcome
+        .primary
+        .as_ref()
+        .and_then(|fields| primary::fields(situation, fields));
+    if situation.manifest.finalizes {
+        plan.finalizer = primary::finalizer(situation);
+    } else {
+        // A version of the guest before this one may have had something to finalize.
+        plan.release = primary::release(situation.actor, &situation.manifest.primary.kind, situation.primary);
+    }
+    plan
+}
+
+fn finished(situation: &Situation<'_>) -> Plan {
+    let (prune, blocked) = prune::everything(situation);
+    let release = if prune.is_empty() && blocked.is_empty() {
+        primary::release(situation.actor, &situation.manifest.primary.kind, situation.primary)
+    } else {
+        None
+    };
+    Plan {
+        prune,
+        blocked,
+        release,
+        ..Plan::default()
+    }
+}
+
 /// The declared kind of an object, by which its request path is known.
 pub(crate) fn declared_kind<'a>(manifest: &'a Manifest, object: &Object) -> Option<&'a KindInfo> {
     manifest.child(&object.kind()).map(|child| &child.kind)
+}
+
+/// What makes two descriptions the same object: versions of a kind are views of one.
+type Place = (String, String, Option<String>, String);
+
+fn place(of: &KindRef, namespace: Option<&str>, name: &str) -> Place {
+    (
+        of.group.clone(),
+        of.kind.clone(),
+        namespace.map(Into::into),
+        name.into(),
+    )
+}
+
+fn place_of(object: &Object) -> Place {
+    place(&object.kind(), object.namespace(), object.name())
+}
+
+type Places = BTreeSet<Place>;
+
+/// A write under our name to the object itself.
+fn write(actor: &Actor, target: Target, request: Request) -> Write {
+    Write {
+        identity: actor.identity.clone(),
+        target,
+        subresource: Subresource::None,
+        manager: field_manager(&actor.reconciler),
+        request,
+    }
 }

@@ -1,6 +1,14 @@
 //! Derives from what was decided and done what the primary's status, Events and counts must say.
+//!
+//! `verdict` puts it in one reason and one sentence, `status` derives the writes to the primary's status.
 
-use crate::decision::{Decided, Severity};
+mod status;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use crate::conditions::{cut, find};
+use crate::decision::{Decided, GuestEvent, Severity};
 use crate::manifest::Manifest;
 use crate::object::Object;
 use crate::plan::Blocked;
@@ -8,7 +16,9 @@ use crate::reason::Reason;
 use crate::schema::Served;
 use crate::write::{Actor, Applied, Write};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::time::Duration;
+use verdict::{Verdict, verdict};
 
 /// Everything a report depends on.
 #[derive(Clone, Debug)]
@@ -19,7 +29,8 @@ pub struct Ended<'a> {
     pub manifest: &'a Manifest,
     /// How the primary's kind is served.
     pub served: &'a Served,
-    /// The primary as the decision saw it, with our own managedFields entries.
+    /// The primary as the decision saw it, with our own managedFields entries and its whole status. Where a write of the
+    /// plan returned a newer one of the same generation, that one.
     pub primary: &'a Object,
     /// What was decided.
     pub decided: &'a Decided,
@@ -73,4 +84,83 @@ pub struct Report {
     pub ready: bool,
     /// When to decide again.
     pub next: Next,
+}
+
+/// Derives the report of a decision that has ended, one way or the other.
+///
+/// # Guarantees
+/// - Nothing is written that the status says already.
+/// - With `writes_status` off, or without a status subresource, nothing is written at all: through the main resource each
+///   status write would be a change of the object itself.
+pub fn report(ended: &Ended<'_>) -> Report {
+    let verdict = verdict(ended);
+    let mut message = verdict.message.clone();
+    if ended.manifest.writes_status && !ended.served.status_subresource {
+        message.push_str(&format!(
+            " (status is not written: {} has no status subresource)",
+            ended.served.kind.of.kind
+        ));
+    }
+    Report {
+        writes: if verdict.is_news {
+            status::writes(ended, &verdict)
+        } else {
+            Vec::new()
+        },
+        events: events(ended, &verdict),
+        reason: verdict.reason,
+        message: cut(&message),
+        ready: if verdict.is_news {
+            status::is_ready(ended, &verdict)
+        } else {
+            says_ready(ended.primary)
+        },
+        next: verdict.next,
+    }
+}
+
+/// The host's Event if something is wrong that the status does not say yet, or the guest's own if all was carried out.
+fn events(ended: &Ended<'_>, verdict: &Verdict) -> Vec<EventNote> {
+    if verdict.is_reconciled() {
+        return carried_out(ended.decided).iter().map(note).collect();
+    }
+    if !verdict.is_news || !verdict.is_trouble || is_said_already(ended.primary, verdict) {
+        return Vec::new();
+    }
+    let reason = verdict.reason.to_string();
+    vec![EventNote {
+        severity: Severity::Warning,
+        reason,
+        note: cut(&verdict.message),
+        from_guest: false,
+    }]
+}
+
+fn note(event: &GuestEvent) -> EventNote {
+    EventNote {
+        severity: event.severity,
+        reason: event.reason.clone(),
+        note: cut(&event.note),
+        from_guest: true,
+    }
+}
+
+fn carried_out(decided: &Decided) -> &[GuestEvent] {
+    match decided {
+        Decided::Outcome(outcome) | Decided::Proceed(outcome) => &outcome.events,
+        _ => &[],
+    }
+}
+
+/// Whether `Reconciled` gives the same reason for this generation.
+fn is_said_already(primary: &Object, verdict: &Verdict) -> bool {
+    find(status::conditions(primary), status::RECONCILED).is_some_and(|condition| {
+        let observed = condition.get("observedGeneration").and_then(Value::as_i64);
+        condition.get("reason").and_then(Value::as_str) == Some(verdict.reason.to_string().as_str())
+            && (observed.is_none() || observed == primary.generation())
+    })
+}
+
+fn says_ready(primary: &Object) -> bool {
+    find(status::conditions(primary), status::READY).and_then(|ready| ready.get("status")?.as_str()) == Some("True")
 }

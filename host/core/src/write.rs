@@ -37,12 +37,20 @@ pub struct Target {
 impl Target {
     /// Names the object for messages.
     pub fn reference(&self) -> ObjectRef {
-        ObjectRef { of: self.kind.of.clone(), namespace: self.namespace.clone(), name: self.name.clone() }
+        ObjectRef {
+            of: self.kind.of.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
     }
 
     /// The target of an object of a known kind.
     pub fn of(kind: &KindInfo, object: &Object) -> Self {
-        Self { kind: kind.clone(), namespace: object.namespace().map(Into::into), name: object.name().into() }
+        Self {
+            kind: kind.clone(),
+            namespace: object.namespace().map(Into::into),
+            name: object.name().into(),
+        }
     }
 }
 
@@ -107,9 +115,13 @@ pub enum WriteError {
     /// 409 on create: something of that name is there.
     #[error("something of that name exists already")]
     AlreadyExists,
-    /// 409: field ownership, resourceVersion or a precondition; the server's words.
+    /// 409 on apply: another manager holds a field; the server's words.
     #[error("conflict: {0}")]
     Conflict(String),
+    /// The request's own precondition (uid, resourceVersion, a `test` of a JSON patch) no longer holds: what it was planned
+    /// from is out of date. No fault of anybody; a new look decides.
+    #[error("out of date: {0}")]
+    Stale(String),
     /// 404: the object, its namespace or its kind is gone.
     #[error("not found: {0}")]
     NotFound(String),

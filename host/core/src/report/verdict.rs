@@ -1,0 +1,200 @@
+//! Puts the end of a decision in one reason, one sentence and the time of the next one.
+
+use super::{Ended, Next};
+use crate::decision::{Decided, Failure, FailureKind};
+use crate::reason::Reason;
+use crate::write::{Applied, WriteError};
+
+/// At most this many objects are named in one message.
+const LISTED: usize = 5;
+
+/// What admission says where it refuses with the same 403 as a missing right does.
+const ADMISSION_SAYS: [&str; 6] = [
+    "admission webhook",
+    "ValidatingAdmissionPolicy",
+    "exceeded quota",
+    "violates PodSecurity",
+    "because it is being terminated",
+    "denied the request",
+];
+
+/// How the decision ended.
+pub(super) struct Verdict {
+    pub(super) reason: Reason,
+    pub(super) message: String,
+    pub(super) next: Next,
+    /// False where the decision was made from an outdated view, which says nothing about the primary.
+    pub(super) is_news: bool,
+    /// False where it is not reconciled, but on the way as it should be.
+    pub(super) is_trouble: bool,
+}
+
+impl Verdict {
+    /// Whether everything was carried out.
+    pub(super) fn is_reconciled(&self) -> bool {
+        self.reason == Reason::Reconciled
+    }
+
+    fn trouble(reason: Reason, message: String, next: Next) -> Self {
+        Self {
+            reason,
+            message,
+            next,
+            is_news: true,
+            is_trouble: true,
+        }
+    }
+}
+
+/// Whether the primary was let go: nothing is there any more to report on.
+pub(super) fn is_released(ended: &Ended<'_>) -> bool {
+    let primary = ended.primary.reference();
+    matches!(ended.decided, Decided::Done)
+        && ended
+            .applied
+            .iter()
+            .any(|applied| applied.error.is_none() && applied.target.reference() == primary)
+}
+
+pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
+    match ended.decided {
+        Decided::Faulted(fault) => Verdict::trouble(fault.kind.into(), fault.message.clone(), Next::Backoff),
+        Decided::Failed(Failure {
+            kind: FailureKind::Waiting,
+            message,
+            ..
+        }) => Verdict::trouble(Reason::Waiting, message.clone(), Next::OnChange),
+        Decided::Failed(Failure {
+            kind: FailureKind::Invalid,
+            message,
+            ..
+        }) => Verdict::trouble(Reason::Invalid, message.clone(), Next::OnChange),
+        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => unwritten(ended)
+            .or_else(|| outdated(ended))
+            .or_else(|| blocked(ended))
+            .unwrap_or_else(|| whole(ended)),
+    }
+}
+
+/// Some write was refused.
+fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
+    let failed: Vec<(&Applied, &WriteError)> = ended
+        .applied
+        .iter()
+        .filter_map(|applied| Some((applied, applied.error.as_ref()?)))
+        .filter(|(_, error)| !matches!(error, WriteError::Stale(_)))
+        .collect();
+    let reason = reason(failed.first()?.1);
+    let words = failed
+        .iter()
+        .map(|(applied, error)| format!("{}: {}", applied.target.reference(), words(error)));
+    // A missing right is named also while the primary is being deleted: somebody has to give it back (D-07).
+    let reason = if reason == Reason::ApplyForbidden {
+        reason
+    } else {
+        while_deleting(ended, reason)
+    };
+    Some(Verdict::trouble(reason, listed(words.collect()), Next::Backoff))
+}
+
+/// Some write was planned from a view that is out of date. The next look may be fine, so nothing is said of it.
+fn outdated(ended: &Ended<'_>) -> Option<Verdict> {
+    let stale = ended
+        .applied
+        .iter()
+        .find(|applied| matches!(applied.error, Some(WriteError::Stale(_))))?;
+    let message = format!(
+        "{} has changed meanwhile and is looked at again",
+        stale.target.reference()
+    );
+    Some(Verdict {
+        reason: Reason::Waiting,
+        message,
+        next: Next::Backoff,
+        is_news: false,
+        is_trouble: false,
+    })
+}
+
+/// Some child could not be planned.
+fn blocked(ended: &Ended<'_>) -> Option<Verdict> {
+    let reason = while_deleting(ended, ended.blocked.first()?.reason);
+    let words = ended.blocked.iter().map(|blocked| blocked.message.clone());
+    let next = if ended.blocked.iter().any(|blocked| blocked.unwatched) {
+        Next::Backoff
+    } else {
+        wake(ended)
+    };
+    Some(Verdict::trouble(reason, listed(words.collect()), next))
+}
+
+fn whole(ended: &Ended<'_>) -> Verdict {
+    let message = if is_released(ended) {
+        "The finalizer is taken off and the object may go"
+    } else if ended.primary.is_being_deleted() {
+        "The object is being deleted"
+    } else {
+        "The last decision was carried out whole"
+    };
+    let reason = while_deleting(ended, Reason::Reconciled);
+    Verdict {
+        reason,
+        message: message.into(),
+        next: wake(ended),
+        is_news: true,
+        is_trouble: false,
+    }
+}
+
+/// After the deletion mark the object is on its way out, whatever else is true (D-11).
+fn while_deleting(ended: &Ended<'_>, reason: Reason) -> Reason {
+    if ended.primary.is_being_deleted() {
+        Reason::Deleting
+    } else {
+        reason
+    }
+}
+
+fn wake(ended: &Ended<'_>) -> Next {
+    match ended.decided {
+        Decided::Outcome(outcome) | Decided::Proceed(outcome) => {
+            outcome.requeue_after.map_or(Next::OnChange, Next::After)
+        }
+        _ => Next::OnChange,
+    }
+}
+
+fn reason(error: &WriteError) -> Reason {
+    match error {
+        WriteError::AlreadyExists | WriteError::Conflict(_) => Reason::OwnershipConflict,
+        WriteError::NotFound(_) => Reason::DependencyMissing,
+        WriteError::Forbidden(text) if ADMISSION_SAYS.iter().any(|says| text.contains(says)) => Reason::ApplyRejected,
+        WriteError::Forbidden(_) => Reason::ApplyForbidden,
+        WriteError::Invalid(_) => Reason::ApplyRejected,
+        WriteError::Unavailable(_) => Reason::ClusterUnavailable,
+        WriteError::Stale(_) => Reason::Waiting,
+    }
+}
+
+/// The server's own words.
+fn words(error: &WriteError) -> String {
+    match error {
+        WriteError::AlreadyExists => error.to_string(),
+        WriteError::Conflict(text)
+        | WriteError::Stale(text)
+        | WriteError::NotFound(text)
+        | WriteError::Forbidden(text)
+        | WriteError::Invalid(text)
+        | WriteError::Unavailable(text) => text.clone(),
+    }
+}
+
+fn listed(sentences: Vec<String>) -> String {
+    let more = sentences.len().saturating_sub(LISTED);
+    let listed = sentences.into_iter().take(LISTED).collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        format!("{listed}; and {more} more")
+    } else {
+        listed
+    }
+}
