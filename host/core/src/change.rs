@@ -1,8 +1,16 @@
 //! Finds the primaries that a change in the cluster concerns, by look-up and not by search.
 
 use crate::kind::KindRef;
+use crate::names;
 use crate::object::Object;
 use serde::{Deserialize, Serialize};
+
+mod dependencies;
+mod index;
+mod matching;
+
+pub use dependencies::Dependencies;
+pub use matching::{Matcher, matches};
 
 /// One object of a watched kind came, changed or went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,3 +23,11 @@ pub struct Change {
     /// As it is now, none if it is gone.
     pub new: Option<Object>,
 }
+
+/// The uid of the primary that a child was made for, from its label; none for what is not ours.
+pub fn primary_uid_of(child: &Object) -> Option<&str> {
+    child.label(names::LABEL_PRIMARY_UID).filter(|uid| !uid.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
