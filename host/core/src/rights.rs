@@ -1,6 +1,15 @@
 //! Derives from a manifest, and from nothing else, the rights that a guest's ServiceAccount needs.
 
+use crate::kind::KindInfo;
+use crate::manifest::Manifest;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a watch needs.
+const READ: [&str; 3] = ["get", "list", "watch"];
+/// What children need besides.
+const WRITE_CHILDREN: [&str; 3] = ["create", "patch", "delete"];
 
 /// One thing that an account may or may not do, as an access review asks it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,3 +24,158 @@ pub struct Access {
     /// Namespace; none for all namespaces or a cluster-scoped kind.
     pub namespace: Option<String>,
 }
+
+impl Access {
+    /// Whether it changes nothing in the cluster: such rights the host needs as well, for its watches.
+    pub fn is_read(&self) -> bool {
+        READ.contains(&self.verb.as_str())
+    }
+}
+
+/// One rule of a Role or ClusterRole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyRule {
+    /// The API group, alone: a rule for two groups would grant every resource in both.
+    pub api_groups: Vec<String>,
+    /// Resources in the plural, sorted.
+    pub resources: Vec<String>,
+    /// Verbs, sorted.
+    pub verbs: Vec<String>,
+}
+
+/// Rules by what they allow and for whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Split {
+    /// For the account and for the host, which watches.
+    pub read: Vec<PolicyRule>,
+    /// For the account alone.
+    pub write: Vec<PolicyRule>,
+}
+
+/// All rules that a manifest asks for, by where they have to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rules {
+    /// In each namespace that the Reconciler claims.
+    pub claimed: Split,
+    /// In the whole cluster: cluster-scoped kinds, and reads in all namespaces.
+    pub everywhere: Split,
+}
+
+/// Everything an account needs for a guest in these namespaces (none: in all of them), sorted, each once.
+pub fn needed(manifest: &Manifest, namespaces: &[Option<String>]) -> Vec<Access> {
+    let mut needed = BTreeSet::new();
+    let mut add = |kind: &KindInfo, subresource: &str, verbs: &[&str], namespaces: &[Option<String>]| {
+        let everywhere = [None];
+        let namespaces = if kind.namespaced { namespaces } else { &everywhere };
+        for (verb, namespace) in verbs
+            .iter()
+            .flat_map(|verb| namespaces.iter().map(move |namespace| (verb, namespace)))
+        {
+            needed.insert(Access {
+                verb: (*verb).into(),
+                group: kind.of.group.clone(),
+                resource: format!("{}{subresource}", kind.plural),
+                namespace: namespace.clone(),
+            });
+        }
+    };
+    let primary = &manifest.primary.kind;
+    add(primary, "", &READ, namespaces);
+    if manifest.writes_status {
+        add(primary, "/status", &["patch"], namespaces);
+    }
+    if manifest.finalizes || !manifest.writes_primary.is_empty() {
+        add(primary, "", &["patch"], namespaces);
+    }
+    for child in &manifest.children {
+        add(&child.kind, "", &READ, namespaces);
+        add(&child.kind, "", &WRITE_CHILDREN, namespaces);
+    }
+    for read in &manifest.reads {
+        add(
+            &read.kind,
+            "",
+            &READ,
+            if read.all_namespaces { &[None] } else { namespaces },
+        );
+    }
+    add(
+        &KindInfo::namespaced("events.k8s.io", "v1", "Event", "events"),
+        "",
+        &["create"],
+        namespaces,
+    );
+    needed.into_iter().collect()
+}
+
+/// All rules that a manifest asks for.
+pub fn rules(manifest: &Manifest) -> Rules {
+    // Which namespaces are claimed does not matter for a rule, only whether it is those or all.
+    let all = needed(manifest, &[Some(String::new())]);
+    let split = |is_claimed: bool| {
+        let of = |is_read: bool| {
+            policy_rules(
+                all.iter()
+                    .filter(|access| access.namespace.is_some() == is_claimed && access.is_read() == is_read),
+            )
+        };
+        Split {
+            read: of(true),
+            write: of(false),
+        }
+    };
+    Rules {
+        claimed: split(true),
+        everywhere: split(false),
+    }
+}
+
+/// The rules of the read role, wherever they have to hold; for the account and the host.
+pub fn read_rules(manifest: &Manifest) -> Vec<PolicyRule> {
+    policy_rules(needed(manifest, &[None]).iter().filter(|access| access.is_read()))
+}
+
+/// The rules of the write role, wherever they have to hold; for the account alone.
+pub fn write_rules(manifest: &Manifest) -> Vec<PolicyRule> {
+    policy_rules(needed(manifest, &[None]).iter().filter(|access| !access.is_read()))
+}
+
+/// Merges accesses into as few rules as grant exactly these, sorted; where they hold is up to the binding.
+pub fn policy_rules<'a>(accesses: impl IntoIterator<Item = &'a Access>) -> Vec<PolicyRule> {
+    let mut verbs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for access in accesses {
+        verbs
+            .entry((&access.group, &access.resource))
+            .or_default()
+            .insert(&access.verb);
+    }
+    let mut resources: BTreeMap<(&str, Vec<&str>), Vec<String>> = BTreeMap::new();
+    for ((group, resource), verbs) in verbs {
+        resources
+            .entry((group, verbs.into_iter().collect()))
+            .or_default()
+            .push(resource.into());
+    }
+    let owned = |texts: Vec<&str>| texts.into_iter().map(Into::into).collect();
+    let rules = resources.into_iter().map(|((group, verbs), resources)| PolicyRule {
+        api_groups: vec![group.into()],
+        resources,
+        verbs: owned(verbs),
+    });
+    let mut rules: Vec<PolicyRule> = rules.collect();
+    rules.sort();
+    rules
+}
+
+/// What an approval names: the sha256 of all rules and of where they have to hold, in hexadecimal. A read that grows
+/// from the claimed namespaces to all of them is another hash.
+pub fn rights_hash(manifest: &Manifest) -> String {
+    let text = serde_json::to_vec(&rules(manifest)).expect("rules are lists of text");
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

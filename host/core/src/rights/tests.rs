@@ -1,0 +1,178 @@
+use super::*;
+use crate::manifest::{ChildKind, Primary, Projection, ReadKind};
+
+fn child(kind: KindInfo) -> ChildKind {
+    ChildKind {
+        kind,
+        projection: Projection::Metadata,
+        optional: false,
+    }
+}
+
+fn read(kind: KindInfo, all_namespaces: bool) -> ReadKind {
+    ReadKind {
+        kind,
+        projection: Projection::Metadata,
+        selector: String::new(),
+        all_namespaces,
+        optional: false,
+    }
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        name: "nginx".into(),
+        version: "1.0.0".into(),
+        primary: Primary {
+            kind: KindInfo::namespaced("example.com", "v1", "Nginx", "nginxes"),
+            projection: Projection::Full,
+            selector: String::new(),
+        },
+        children: vec![
+            child(KindInfo::namespaced("", "v1", "Service", "services")),
+            child(KindInfo::namespaced("", "v1", "ConfigMap", "configmaps")),
+            child(KindInfo::namespaced("apps", "v1", "Deployment", "deployments")),
+        ],
+        reads: vec![
+            read(KindInfo::namespaced("", "v1", "Pod", "pods"), true),
+            read(KindInfo::cluster_scoped("", "v1", "Node", "nodes"), false),
+        ],
+        writes_status: true,
+        writes_primary: Vec::new(),
+        finalizes: false,
+        needs_clock: false,
+        needs_seed: false,
+    }
+}
+
+fn shown(accesses: &[Access]) -> Vec<String> {
+    let shown = accesses.iter().map(|access| {
+        let place = access.namespace.as_deref().unwrap_or("*");
+        format!("{} {}.{} in {place}", access.verb, access.resource, access.group)
+    });
+    shown.collect()
+}
+
+fn lines(rules: &[PolicyRule]) -> Vec<String> {
+    let line = |rule: &PolicyRule| {
+        format!(
+            "[{}] {} {}",
+            rule.api_groups.join(","),
+            rule.resources.join(","),
+            rule.verbs.join(",")
+        )
+    };
+    rules.iter().map(line).collect()
+}
+
+#[test]
+fn every_right_follows_from_the_manifest() {
+    let mut manifest = manifest();
+    manifest.children.truncate(1);
+    let needed = needed(&manifest, &[Some("team-b".into()), Some("team-a".into())]);
+    let here = |text: &str| ["team-a", "team-b"].map(|namespace| format!("{text} in {namespace}"));
+    let mut expected = vec![
+        "get nodes. in *",
+        "get pods. in *",
+        "list nodes. in *",
+        "list pods. in *",
+        "watch nodes. in *",
+        "watch pods. in *",
+    ]
+    .into_iter()
+    .map(String::from)
+    .collect::<Vec<_>>();
+    for text in [
+        "get services.",
+        "list services.",
+        "watch services.",
+        "create services.",
+        "patch services.",
+        "delete services.",
+        "get nginxes.example.com",
+        "list nginxes.example.com",
+        "watch nginxes.example.com",
+        "patch nginxes/status.example.com",
+        "create events.events.k8s.io",
+    ] {
+        expected.extend(here(text));
+    }
+    let mut shown = shown(&needed);
+    shown.sort();
+    expected.sort();
+    assert_eq!(shown, expected);
+    assert!(needed.is_sorted());
+}
+
+#[test]
+fn the_primary_itself_is_patched_only_where_the_guest_says_so() {
+    let patch = "patch nginxes.example.com in *".to_string();
+    let mut manifest = manifest();
+    assert!(!shown(&needed(&manifest, &[None])).contains(&patch));
+    manifest.finalizes = true;
+    assert!(shown(&needed(&manifest, &[None])).contains(&patch));
+    manifest.finalizes = false;
+    manifest.writes_primary = vec![".spec.suspend".into()];
+    assert!(shown(&needed(&manifest, &[None])).contains(&patch));
+    manifest.writes_status = false;
+    assert!(!shown(&needed(&manifest, &[None])).contains(&"patch nginxes/status.example.com in *".to_string()));
+}
+
+#[test]
+fn rules_are_merged_within_a_group_and_never_across() {
+    let rules = rules(&manifest());
+    assert_eq!(
+        lines(&rules.claimed.read),
+        [
+            "[] configmaps,services get,list,watch",
+            "[apps] deployments get,list,watch",
+            "[example.com] nginxes get,list,watch"
+        ]
+    );
+    assert_eq!(
+        lines(&rules.claimed.write),
+        [
+            "[] configmaps,services create,delete,patch",
+            "[apps] deployments create,delete,patch",
+            "[events.k8s.io] events create",
+            "[example.com] nginxes/status patch",
+        ]
+    );
+    assert_eq!(lines(&rules.everywhere.read), ["[] nodes,pods get,list,watch"]);
+    assert!(rules.everywhere.write.is_empty());
+    assert_eq!(
+        lines(&read_rules(&manifest()))[0],
+        "[] configmaps,nodes,pods,services get,list,watch"
+    );
+    assert_eq!(write_rules(&manifest()), rules.claimed.write);
+}
+
+#[test]
+fn the_hash_depends_on_rights_alone() {
+    let hash = rights_hash(&manifest());
+    assert_eq!(hash.len(), 64);
+    let mut other = manifest();
+    other.version = "2.0.0".into();
+    other.children.reverse();
+    other.needs_seed = true;
+    assert_eq!(rights_hash(&other), hash);
+    other.reads[0].all_namespaces = false;
+    assert_ne!(rights_hash(&other), hash, "where a right holds is part of it");
+    let mut other = manifest();
+    other.finalizes = true;
+    assert_ne!(rights_hash(&other), hash);
+}
+
+#[test]
+fn the_hash_that_users_approved_stays_the_same() {
+    assert_eq!(rights_hash(&manifest()), "dd977151be26f9dc880ae3693acece7143872bd247263d56662aa5a444920314");
+}
+
+#[test]
+fn a_rule_is_written_as_kubernetes_has_it() {
+    let rule = &read_rules(&manifest())[1];
+    assert_eq!(
+        serde_json::to_string(rule).unwrap(),
+        r#"{"apiGroups":["apps"],"resources":["deployments"],"verbs":["get","list","watch"]}"#
+    );
+}
