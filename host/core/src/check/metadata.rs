@@ -1,0 +1,124 @@
+//! Checks the metadata of objects that a guest gives.
+
+use super::{Findings, Rule, shown};
+use crate::names;
+use crate::object::Object;
+use crate::syntax;
+use serde_json::Value;
+
+/// Fields of metadata that the host or the API server sets. A guest may at most say null, as typed builders do; that is
+/// to be left out of what is written.
+pub const HOST_METADATA: [&str; 9] = [
+    "ownerReferences",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+];
+
+/// Metadata is a map, texts in it are texts and its maps are maps of text.
+pub(super) fn shape(who: &str, object: &Object, findings: &mut Findings) {
+    let Some(metadata) = object.0.get("metadata") else {
+        return;
+    };
+    let Some(metadata) = metadata.as_object() else {
+        return findings.add(Rule::ObjectShape, || format!("{who} has metadata that is not a map."));
+    };
+    for key in ["name", "namespace"] {
+        if metadata
+            .get(key)
+            .is_some_and(|value| !value.is_string() && !value.is_null())
+        {
+            findings.add(Rule::ObjectShape, || {
+                format!("{who} has a metadata.{key} that is not a text.")
+            });
+        }
+    }
+    for key in ["labels", "annotations"] {
+        let is_bad =
+            |map: &Value| !map.is_null() && !map.as_object().is_some_and(|map| map.values().all(Value::is_string));
+        if metadata.get(key).is_some_and(is_bad) {
+            findings.add(Rule::ObjectShape, || {
+                format!("{who} has metadata.{key} that is not a map of texts; numbers and booleans go in quotes.")
+            });
+        }
+    }
+    let is_bad =
+        |list: &Value| !list.is_null() && !list.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    if metadata.get("finalizers").is_some_and(is_bad) {
+        findings.add(Rule::ObjectShape, || {
+            format!("{who} has metadata.finalizers that is not a list of texts.")
+        });
+    }
+}
+
+/// No label, annotation or finalizer is one of the host's.
+pub(super) fn marks(who: &str, object: &Object, findings: &mut Findings) {
+    for map in ["labels", "annotations"] {
+        for key in keys(object, map).filter(|key| is_host_mark(key)) {
+            findings.add(Rule::HostMark, || {
+                format!(
+                    "{who} has '{}' in metadata.{map}; everything under windlass.dev/ is the host's.",
+                    shown(key)
+                )
+            });
+        }
+    }
+    for finalizer in object.finalizers().filter(|finalizer| is_host_mark(finalizer)) {
+        findings.add(Rule::HostMark, || {
+            format!(
+                "{who} has the finalizer '{}'; everything under windlass.dev/ is the host's.",
+                shown(finalizer)
+            )
+        });
+    }
+}
+
+/// Nothing in metadata is set that is not the guest's to set.
+pub(super) fn host_fields(who: &str, object: &Object, allowed: &[&str], findings: &mut Findings) {
+    for field in HOST_METADATA.iter().filter(|field| !allowed.contains(field)) {
+        if object.at(&["metadata", field]).is_some_and(|value| !value.is_null()) {
+            findings.add(Rule::HostField, || {
+                format!("{who} has metadata.{field}, which the host or the API server sets; leave it out.")
+            });
+        }
+    }
+}
+
+/// Keys and values of labels, and keys of annotations, are such that the API server takes them.
+pub(super) fn labels(who: &str, object: &Object, findings: &mut Findings) {
+    for map in ["labels", "annotations"] {
+        for key in keys(object, map) {
+            if let Err(rule) = syntax::label_key(key) {
+                findings.add(Rule::Label, || {
+                    format!("{who} has the key '{}' in metadata.{map}, which {rule}.", shown(key))
+                });
+            }
+        }
+    }
+    for (key, value) in object.labels() {
+        if let Err(rule) = syntax::label_value(value) {
+            findings.add(Rule::Label, || {
+                format!(
+                    "{who} has the label {}={}, whose value {rule}.",
+                    shown(key),
+                    shown(value)
+                )
+            });
+        }
+    }
+}
+
+fn keys<'a>(object: &'a Object, map: &str) -> impl Iterator<Item = &'a str> {
+    let map = object.at(&["metadata", map]).and_then(Value::as_object);
+    map.into_iter().flat_map(|map| map.keys().map(String::as_str))
+}
+
+fn is_host_mark(key: &str) -> bool {
+    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+    domain == names::GROUP || domain.ends_with(".reconciler.windlass.dev")
+}
