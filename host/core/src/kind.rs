@@ -18,7 +18,11 @@ pub struct KindRef {
 impl KindRef {
     /// Makes a reference from its three parts.
     pub fn new(group: &str, version: &str, kind: &str) -> Self {
-        Self { group: group.into(), version: version.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
     }
 
     /// Reads an object's `apiVersion` (`v1`, `apps/v1`) and `kind`.
@@ -31,7 +35,11 @@ impl KindRef {
 
     /// The value of an object's `apiVersion` field.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// Whether both name the same group and kind; objects are served under several versions.
@@ -66,12 +74,20 @@ pub struct KindInfo {
 impl KindInfo {
     /// Makes the description of a namespaced kind.
     pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
-        Self { of: KindRef::new(group, version, kind), plural: plural.into(), namespaced: true }
+        Self {
+            of: KindRef::new(group, version, kind),
+            plural: plural.into(),
+            namespaced: true,
+        }
     }
 
     /// Makes the description of a cluster-scoped kind.
     pub fn cluster_scoped(group: &str, version: &str, kind: &str, plural: &str) -> Self {
-        Self { of: KindRef::new(group, version, kind), plural: plural.into(), namespaced: false }
+        Self {
+            of: KindRef::new(group, version, kind),
+            plural: plural.into(),
+            namespaced: false,
+        }
     }
 }
 
@@ -101,5 +117,38 @@ impl fmt::Display for ObjectRef {
             Some(namespace) => write!(formatter, "{} {namespace}/{}", self.of.kind, self.name),
             None => write!(formatter, "{} {}", self.of.kind, self.name),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_version_is_read_and_written_the_same() {
+        for (api_version, group, version) in [("v1", "", "v1"), ("apps/v1", "apps", "v1"), ("", "", "")] {
+            let kind = KindRef::from_api_version(api_version, "Thing");
+            assert_eq!((kind.group.as_str(), kind.version.as_str()), (group, version));
+            assert_eq!(kind.api_version(), api_version);
+        }
+    }
+
+    #[test]
+    fn another_version_is_the_same_kind() {
+        let kind = KindRef::new("apps", "v1", "Deployment");
+        assert!(kind.same_group_kind(&KindRef::new("apps", "v2", "Deployment")));
+        assert!(!kind.same_group_kind(&KindRef::new("", "v1", "Deployment")));
+    }
+
+    #[test]
+    fn objects_are_named_as_people_write_them() {
+        let of = KindRef::new("apps", "v1", "Deployment");
+        assert_eq!(of.to_string(), "Deployment.apps/v1");
+        let reference = ObjectRef {
+            of,
+            namespace: Some("team-a".into()),
+            name: "web".into(),
+        };
+        assert_eq!(reference.to_string(), "Deployment team-a/web");
     }
 }

@@ -64,3 +64,62 @@ pub fn children_selector(reconciler: &ReconcilerId) -> String {
         reconciler.name, reconciler.namespace
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever has to change one of these texts orphans what was made under the old one, in every cluster.
+    #[test]
+    fn names_stay_as_they_are_for_ever() {
+        let reconciler = ReconcilerId::new("team-a", "nginx");
+        assert_eq!(field_manager(&reconciler), "windlass:team-a:nginx");
+        assert_eq!(status_manager(&reconciler), "windlass:team-a:nginx:status");
+        assert_eq!(conditions_manager(&reconciler), "windlass:team-a:nginx:conditions");
+        assert_eq!(finalizer(&reconciler), "nginx.team-a.reconciler.windlass.dev/finalize");
+        assert_eq!(
+            children_selector(&reconciler),
+            "windlass.dev/reconciler=nginx,windlass.dev/reconciler-namespace=team-a"
+        );
+        let constants = [
+            (GROUP, "windlass.dev"),
+            (LABEL_RECONCILER, "windlass.dev/reconciler"),
+            (LABEL_RECONCILER_NAMESPACE, "windlass.dev/reconciler-namespace"),
+            (LABEL_PRIMARY_UID, "windlass.dev/primary-uid"),
+            (ANNOTATION_APPLIED, "windlass.dev/applied"),
+            (LABEL_MODULE, "windlass.dev/module"),
+            (LABEL_DROP_IN, "windlass.dev/drop-in"),
+            (ANNOTATION_CONSENT, "windlass.dev/reconcilers"),
+            (FINALIZER_RELEASE, "windlass.dev/release"),
+            (REPORTING_CONTROLLER, "windlass.dev/host"),
+            (HOST_FIELD_MANAGER, "windlass"),
+            (FIELD_MANAGER_PREFIX, "windlass:"),
+        ];
+        for (constant, text) in constants {
+            assert_eq!(constant, text);
+        }
+    }
+
+    #[test]
+    fn the_longest_names_fit_where_the_api_server_takes_them() {
+        let reconciler = ReconcilerId::new(&"n".repeat(63), &"r".repeat(40));
+        assert!(
+            conditions_manager(&reconciler).len() <= 128,
+            "a field manager has at most 128 characters"
+        );
+        assert_eq!(
+            crate::syntax::label_key(&finalizer(&reconciler)),
+            Ok(()),
+            "a finalizer is a qualified name"
+        );
+        assert!(crate::selector::Selector::parse(&children_selector(&reconciler)).is_ok());
+    }
+
+    #[test]
+    fn two_reconcilers_never_share_a_name() {
+        let one = ReconcilerId::new("a", "b-c");
+        let other = ReconcilerId::new("a-b", "c");
+        assert_ne!(field_manager(&one), field_manager(&other));
+        assert_ne!(finalizer(&one), finalizer(&other));
+    }
+}

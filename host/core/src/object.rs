@@ -71,7 +71,8 @@ impl Object {
 
     /// `metadata.namespace`.
     pub fn namespace(&self) -> Option<&str> {
-        self.text_at(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty())
+        self.text_at(&["metadata", "namespace"])
+            .filter(|namespace| !namespace.is_empty())
     }
 
     /// `metadata.uid`, empty where missing.
@@ -115,7 +116,11 @@ impl Object {
 
     /// `metadata.finalizers`.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
-        self.at(&["metadata", "finalizers"]).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        self.at(&["metadata", "finalizers"])
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
     }
 
     /// `metadata.ownerReferences`, entries that cannot be read left out.
@@ -127,7 +132,11 @@ impl Object {
 
     /// Names the object.
     pub fn reference(&self) -> ObjectRef {
-        ObjectRef { of: self.kind(), namespace: self.namespace().map(Into::into), name: self.name().into() }
+        ObjectRef {
+            of: self.kind(),
+            namespace: self.namespace().map(Into::into),
+            name: self.name().into(),
+        }
     }
 
     /// `metadata` for changing it; made where missing or not a map.
@@ -138,7 +147,10 @@ impl Object {
 
     /// Sets one entry of a map inside `metadata`, such as `labels` or `annotations`.
     pub fn set_metadata_entry(&mut self, map: &str, key: &str, value: &str) {
-        let map = self.metadata_mut().entry(map).or_insert_with(|| Value::Object(Map::new()));
+        let map = self
+            .metadata_mut()
+            .entry(map)
+            .or_insert_with(|| Value::Object(Map::new()));
         entries(map).insert(key.into(), value.into());
     }
 }
@@ -151,5 +163,53 @@ fn entries(value: &mut Value) -> &mut Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => unreachable!("made a map above"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_missing_or_of_another_type_reads_as_empty() {
+        for value in [
+            json!({}),
+            json!({"metadata": 5, "kind": [], "apiVersion": null}),
+            json!({"metadata": {"labels": []}}),
+        ] {
+            let object = Object::from_value(value).unwrap();
+            assert_eq!((object.name(), object.uid(), object.resource_version()), ("", "", ""));
+            assert_eq!(
+                (object.namespace(), object.generation(), object.label("a")),
+                (None, None, None)
+            );
+            assert_eq!((object.labels().count(), object.finalizers().count()), (0, 0));
+            assert!(object.owner_references().is_empty() && !object.is_being_deleted());
+            assert_eq!(object.kind(), KindRef::new("", "", ""));
+        }
+        assert!(Object::from_value(json!([])).is_none());
+    }
+
+    #[test]
+    fn metadata_entries_are_set_whatever_was_there() {
+        for value in [
+            json!({}),
+            json!({"metadata": null}),
+            json!({"metadata": {"labels": "none"}}),
+        ] {
+            let mut object = Object::from_value(value).unwrap();
+            object.set_metadata_entry("labels", "app", "web");
+            assert_eq!(object.labels().collect::<Vec<_>>(), [("app", "web")]);
+        }
+    }
+
+    #[test]
+    fn an_object_is_named_by_kind_namespace_and_name() {
+        let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "team-a", "name": "web"}});
+        assert_eq!(
+            Object::from_value(object).unwrap().reference().to_string(),
+            "Pod team-a/web"
+        );
     }
 }
