@@ -8,27 +8,27 @@
 //!
 //! Modules, in the order in which they are best read: the vocabulary first, then the pipeline's stages in their order.
 
-pub mod canonical;
-pub mod decision;
-pub mod key;
-pub mod kind;
-pub mod manifest;
-pub mod names;
 pub mod object;
+pub mod kind;
 pub mod path;
-pub mod reason;
 pub mod syntax;
+pub mod key;
+pub mod names;
+pub mod canonical;
+pub mod manifest;
+pub mod decision;
 pub mod write;
+pub mod reason;
 
-pub mod backoff;
-pub mod change;
-pub mod check;
-pub mod conditions;
-pub mod inventory;
-pub mod managed_fields;
-pub mod plan;
-pub mod project;
-pub mod report;
-pub mod rights;
-pub mod schema;
 pub mod selector;
+pub mod change;
+pub mod project;
+pub mod schema;
+pub mod rights;
+pub mod check;
+pub mod managed_fields;
+pub mod inventory;
+pub mod plan;
+pub mod conditions;
+pub mod report;
+pub mod backoff;

@@ -128,7 +128,10 @@ impl Requirement {
     fn parse(piece: &str) -> Result<Self, SelectorError> {
         let form = || SelectorError::Form(piece.into());
         if let Some((before, list)) = piece.split_once('(') {
-            let list = list.strip_suffix(')').filter(|list| !list.contains(['(', ')'])).ok_or_else(form)?;
+            let list = list
+                .strip_suffix(')')
+                .filter(|list| !list.contains(['(', ')']))
+                .ok_or_else(form)?;
             let mut words = before.split_whitespace();
             let (Some(key), Some(operator), None) = (words.next(), words.next(), words.next()) else {
                 return Err(form());

@@ -165,7 +165,10 @@ fn the_hash_depends_on_rights_alone() {
 
 #[test]
 fn the_hash_that_users_approved_stays_the_same() {
-    assert_eq!(rights_hash(&manifest()), "dd977151be26f9dc880ae3693acece7143872bd247263d56662aa5a444920314");
+    assert_eq!(
+        rights_hash(&manifest()),
+        "dd977151be26f9dc880ae3693acece7143872bd247263d56662aa5a444920314"
+    );
 }
 
 #[test]
