@@ -1,0 +1,3 @@
+//! Runs what only a real control plane can show.
+
+mod control_plane;
