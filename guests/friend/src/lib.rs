@@ -1,7 +1,7 @@
 //! Reports each `MyCustomResource` as healthy exactly while a Pod named like its friend exists, anywhere.
 
 use serde::{Deserialize, Serialize};
-use windlass_sdk::{Context, Kind, Manifest, Object, Outcome, Projection, Query, Read, Reconciler, Stop};
+use windlass_sdk::{Context, Kind, Manifest, NoSettings, Object, Outcome, Projection, Query, Read, Reconciler, Stop};
 
 const CUSTOM_RESOURCES: Kind = Kind::namespaced(
     "mycustomresources.poc.test.domain",
@@ -30,15 +30,15 @@ struct Status {
 
 impl Reconciler for Friend {
     type Primary = Object<Spec>;
-    type Settings = ();
+    type Settings = NoSettings;
 
-    fn describe(_: &()) -> Result<Manifest, String> {
+    fn describe(_: &NoSettings) -> Result<Manifest, String> {
         Ok(Manifest::new("friend", env!("CARGO_PKG_VERSION"), CUSTOM_RESOURCES)
             .read(Read::new(PODS, Projection::Metadata).all_namespaces())
             .writes_status())
     }
 
-    fn reconcile(context: &Context<()>, resource: &Object<Spec>) -> Result<Outcome, Stop> {
+    fn reconcile(context: &Context<NoSettings>, resource: &Object<Spec>) -> Result<Outcome, Stop> {
         let friend = &resource.spec.name;
         if friend.is_empty() {
             return Err(Stop::invalid("spec.name: must not be empty"));

@@ -8,7 +8,7 @@
 //! ```
 //! use serde::Deserialize;
 //! use serde_json::json;
-//! use windlass_sdk::{Child, Context, Kind, Manifest, Object, Outcome, Projection, Reconciler, Stop};
+//! use windlass_sdk::{Child, Context, Kind, Manifest, NoSettings, Object, Outcome, Projection, Reconciler, Stop};
 //!
 //! const GREETINGS: Kind = Kind::namespaced("example.com", "v1", "Greeting", "greetings");
 //! const CONFIG_MAPS: Kind = Kind::namespaced("", "v1", "ConfigMap", "configmaps");
@@ -22,14 +22,14 @@
 //!
 //! impl Reconciler for Greeter {
 //!     type Primary = Object<Spec>;
-//!     type Settings = ();
+//!     type Settings = NoSettings;
 //!
-//!     fn describe(_: &()) -> Result<Manifest, String> {
+//!     fn describe(_: &NoSettings) -> Result<Manifest, String> {
 //!         Ok(Manifest::new("greeter", env!("CARGO_PKG_VERSION"), GREETINGS)
 //!             .child(CONFIG_MAPS, Projection::Metadata))
 //!     }
 //!
-//!     fn reconcile(_: &Context<()>, greeting: &Object<Spec>) -> Result<Outcome, Stop> {
+//!     fn reconcile(_: &Context<NoSettings>, greeting: &Object<Spec>) -> Result<Outcome, Stop> {
 //!         Ok(Outcome::exactly([Child::new(&json!({
 //!             "apiVersion": "v1",
 //!             "kind": "ConfigMap",
@@ -74,7 +74,7 @@ pub use manifest::{ChildKind, Kind, KindRef, Manifest, Need, Projection, Read, S
 pub use object::{Metadata, Object, PartialObject};
 pub use outcome::{Child, Condition, ConditionStatus, Event, ObjectRef, Outcome, Propagation, WantedChild};
 pub use query::{Answer, FieldMatch, Query};
-pub use reconciler::{Finalized, Reconciler};
+pub use reconciler::{Finalized, NoSettings, Reconciler};
 pub use stop::{Failure, FailureKind, Stop};
 
 /// What the generated exports need from the bindings generator.

@@ -1,5 +1,6 @@
 //! Defines what a guest is: the trait its author implements.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Context;
@@ -14,7 +15,7 @@ pub trait Reconciler {
     /// naming the field, and the guest is not called; let fields that may be missing be `Option`s.
     type Primary: DeserializeOwned;
 
-    /// The shape of `spec.settings` of the `Reconciler`; `()` if it has none.
+    /// The shape of `spec.settings` of the `Reconciler`; [`NoSettings`] if there are none to give.
     /// `#[serde(deny_unknown_fields)]` catches spelling mistakes.
     type Settings: DeserializeOwned + Default;
 
@@ -49,3 +50,8 @@ pub enum Finalized {
     /// Nothing left to do: the children are deleted and the primary may go.
     Done,
 }
+
+/// For a guest without settings: refuses any that are given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoSettings {}

@@ -1,17 +1,17 @@
 //! Runs a guest's logic natively: a list of objects stands in for the cluster and answers its queries.
 //!
 //! ```
-//! # use windlass_sdk::{Context, Kind, Manifest, Object, Outcome, Query, Projection, Read, Reconciler, Stop};
+//! # use windlass_sdk::{Context, Kind, Manifest, NoSettings, Object, Outcome, Query, Projection, Read, Reconciler, Stop};
 //! # const PODS: Kind = Kind::namespaced("", "v1", "Pod", "pods");
 //! # struct Watcher;
 //! # impl Reconciler for Watcher {
 //! #     type Primary = Object<()>;
-//! #     type Settings = ();
-//! #     fn describe(_: &()) -> Result<Manifest, String> {
+//! #     type Settings = NoSettings;
+//! #     fn describe(_: &NoSettings) -> Result<Manifest, String> {
 //! #         Ok(Manifest::new("watcher", "1", Kind::namespaced("a", "v1", "W", "ws"))
 //! #             .read(Read::new(PODS, Projection::Metadata)))
 //! #     }
-//! #     fn reconcile(context: &Context<()>, w: &Object<()>) -> Result<Outcome, Stop> {
+//! #     fn reconcile(context: &Context<NoSettings>, w: &Object<()>) -> Result<Outcome, Stop> {
 //! #         let pod = context.ask(Query::name(&PODS, &w.metadata.name).namespace(&w.metadata.namespace))?;
 //! #         Ok(Outcome::none_wanted().status(&serde_json::json!({"seen": pod.exists()?})))
 //! #     }
