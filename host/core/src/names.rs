@@ -87,6 +87,8 @@ mod tests {
             (LABEL_RECONCILER_NAMESPACE, "windlass.dev/reconciler-namespace"),
             (LABEL_PRIMARY_UID, "windlass.dev/primary-uid"),
             (ANNOTATION_APPLIED, "windlass.dev/applied"),
+            (ANNOTATION_RETAIN, "windlass.dev/retain"),
+            (ANNOTATION_PROPAGATION, "windlass.dev/propagation"),
             (LABEL_MODULE, "windlass.dev/module"),
             (LABEL_DROP_IN, "windlass.dev/drop-in"),
             (ANNOTATION_CONSENT, "windlass.dev/reconcilers"),

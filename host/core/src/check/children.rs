@@ -6,7 +6,6 @@ use crate::kind::{KindInfo, ObjectRef};
 use crate::names;
 use crate::object::Object;
 use crate::syntax;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One entry of the set, wanted or held.
@@ -120,7 +119,7 @@ fn kind(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
 fn name(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
     let Child { who, reference, .. } = child;
     let generate = child.object.and_then(|object| object.at(&["metadata", "generateName"]));
-    if generate.is_some_and(|value| !value.is_null() && value != "") {
+    if generate.is_some_and(|value| !metadata::is_zero(value)) {
         return findings.add(Rule::ChildName, || {
             format!(
                 "{who} has metadata.generateName; names must be deterministic, or every decision would make another \
@@ -214,8 +213,7 @@ fn own_metadata(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
 
 fn no_status(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
     let status = child.object.and_then(|object| object.0.get("status"));
-    let is_empty = |status: &Value| status.is_null() || status.as_object().is_some_and(|status| status.is_empty());
-    if status.is_some_and(|status| !is_empty(status)) {
+    if status.is_some_and(|status| !metadata::is_zero(status)) {
         findings.add(Rule::HostField, || {
             format!(
                 "{} has a status, which whoever runs that kind writes; leave it out.",

@@ -6,8 +6,8 @@ use crate::object::Object;
 use crate::syntax;
 use serde_json::Value;
 
-/// Fields of metadata that the host or the API server sets. A guest may at most say null, as typed builders do; that is
-/// to be left out of what is written.
+/// Fields of metadata that the host or the API server sets. A guest may at most give them the zeros that typed builders
+/// emit; `canonical::intent` leaves those out.
 pub const HOST_METADATA: [&str; 9] = [
     "ownerReferences",
     "uid",
@@ -81,7 +81,9 @@ pub(super) fn marks(who: &str, object: &Object, findings: &mut Findings) {
 /// Nothing in metadata is set that is not the guest's to set.
 pub(super) fn host_fields(who: &str, object: &Object, allowed: &[&str], findings: &mut Findings) {
     for field in HOST_METADATA.iter().filter(|field| !allowed.contains(field)) {
-        if object.at(&["metadata", field]).is_some_and(|value| !value.is_null()) {
+        // An empty list of owners is a wish: to take ownership of the field away from the host.
+        let is_wish = |value: &Value| !value.is_null() && (!is_zero(value) || *field == "ownerReferences");
+        if object.at(&["metadata", field]).is_some_and(is_wish) {
             findings.add(Rule::HostField, || {
                 format!("{who} has metadata.{field}, which the host or the API server sets; leave it out.")
             });
@@ -110,6 +112,18 @@ pub(super) fn labels(who: &str, object: &Object, findings: &mut Findings) {
                 )
             });
         }
+    }
+}
+
+/// Whether a value is what a typed builder emits for a field that nobody set: that is no wish.
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.values().all(is_zero),
+        Value::Bool(true) => false,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn check(context: &Context<'_>, object: &Object, findings: &mut Findi
     // The owners of a primary are not the host's business.
     metadata::host_fields(WHO, object, &["ownerReferences"], findings);
     metadata::labels(WHO, object, findings);
-    if object.0.get("status").is_some_and(|status| !status.is_null()) {
+    if object.0.get("status").is_some_and(|status| !metadata::is_zero(status)) {
         findings.add(Rule::PrimaryField, || {
             format!("{WHO} has a status; that goes into the outcome's status.")
         });
@@ -91,6 +91,8 @@ impl Walk<'_> {
             return;
         }
         match value {
+            // What is null is not written.
+            Value::Null => {}
             Value::Object(map) if !paths.is_empty() && !map.is_empty() => {
                 for (key, value) in map {
                     self.entry(key, value, paths);
