@@ -108,3 +108,61 @@ fn status_text(status: ConditionStatus) -> &'static str {
 fn type_of(condition: &Value) -> &str {
     condition.get("type").and_then(Value::as_str).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(type_: &str, status: ConditionStatus) -> Condition {
+        Condition {
+            type_: type_.into(),
+            status,
+            reason: "Why".into(),
+            message: "So it is.".into(),
+        }
+    }
+
+    fn ready(status: ConditionStatus) -> Vec<Condition> {
+        vec![condition("Ready", status)]
+    }
+
+    #[test]
+    fn the_time_moves_only_with_the_status() {
+        let first = stamp(&[], &ready(ConditionStatus::True), Some(1), "t1");
+        let second = stamp(&first, &ready(ConditionStatus::True), Some(2), "t2");
+        assert_eq!(
+            (&second[0]["lastTransitionTime"], &second[0]["observedGeneration"]),
+            (&json!("t1"), &json!(2))
+        );
+        let third = stamp(&second, &ready(ConditionStatus::False), Some(2), "t3");
+        assert_eq!(third[0]["lastTransitionTime"], "t3");
+    }
+
+    #[test]
+    fn entries_of_other_writers_keep_their_place() {
+        let there = [
+            json!({"type": "Audited", "x": 1}),
+            json!({"type": "Ready", "status": "True"}),
+        ];
+        let merged = merge(&there, &ready(ConditionStatus::False), None, "t");
+        assert_eq!(merged[0], there[0]);
+        assert_eq!((&merged[1]["status"], merged.len()), (&json!("False"), 2));
+    }
+
+    #[test]
+    fn a_schema_without_observed_generation_is_no_difference_for_ever() {
+        let wanted = stamp(&[], &ready(ConditionStatus::True), Some(1), "t");
+        let mut stored = wanted.clone();
+        stored[0].as_object_mut().unwrap().remove("observedGeneration");
+        assert!(says(&stored, &wanted));
+        stored[0]["reason"] = json!("Other");
+        assert!(!says(&stored, &wanted));
+    }
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        let text = cut(&"é".repeat(2000));
+        assert!(text.len() <= LONGEST_TEXT && text.ends_with("é…"));
+        assert_eq!(cut("short"), "short");
+    }
+}

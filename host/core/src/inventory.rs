@@ -134,3 +134,144 @@ fn set_controller(object: &mut Object, primary: &Object) {
     owners.push(reference);
     metadata.insert("ownerReferences".into(), Value::Array(owners));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::ReconcilerId;
+    use crate::write::Identity;
+
+    fn object(value: Value) -> Object {
+        Object::from_value(value).unwrap()
+    }
+
+    fn actor() -> Actor {
+        Actor {
+            reconciler: ReconcilerId::new("team-a", "nginx"),
+            identity: Identity::Host,
+        }
+    }
+
+    fn primary() -> Object {
+        object(json!({"apiVersion": "demo.example.com/v1", "kind": "Nginx",
+                      "metadata": {"name": "web", "namespace": "team-a", "uid": "u1"}}))
+    }
+
+    fn marked(namespace: &str, owned: bool, retained: bool) -> Object {
+        let mut child = object(json!({"kind": "ConfigMap", "metadata": {"name": "c", "namespace": namespace}}));
+        mark(
+            &mut child,
+            &actor(),
+            &primary(),
+            Terms {
+                owned,
+                retained,
+                propagation: Propagation::Orphan,
+            },
+        );
+        child
+    }
+
+    #[test]
+    fn a_marked_child_is_ours_and_says_how_it_goes() {
+        let child = marked("team-a", true, false);
+        assert!(is_ours(&child, &actor(), &primary()) && is_controlled_by(&child, &primary()));
+        assert_eq!(propagation(&child), Propagation::Orphan);
+        assert!(!is_retained(&child));
+        assert_eq!(child.owner_references()[0].block_owner_deletion, None);
+    }
+
+    #[test]
+    fn a_retained_child_has_no_owner_reference_and_is_ours_all_the_same() {
+        let child = marked("team-a", true, true);
+        assert!(is_ours(&child, &actor(), &primary()) && is_retained(&child));
+        assert!(child.owner_references().is_empty());
+    }
+
+    #[test]
+    fn no_owner_reference_crosses_namespaces() {
+        assert!(marked("team-b", true, false).owner_references().is_empty());
+    }
+
+    #[test]
+    fn marking_twice_changes_nothing() {
+        let once = marked("team-a", true, false);
+        let mut twice = once.clone();
+        twice
+            .metadata_mut()
+            .get_mut("annotations")
+            .unwrap()
+            .as_object_mut()
+            .unwrap()
+            .remove(ANNOTATION_APPLIED);
+        mark(
+            &mut twice,
+            &actor(),
+            &primary(),
+            Terms {
+                owned: true,
+                retained: false,
+                propagation: Propagation::Orphan,
+            },
+        );
+        assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn a_copy_of_our_labels_is_not_ours() {
+        let mut slice = marked("team-a", false, false);
+        slice.metadata_mut().remove("annotations");
+        assert!(
+            !is_ours(&slice, &actor(), &primary()),
+            "an EndpointSlice has its Service's labels"
+        );
+    }
+
+    #[test]
+    fn a_child_that_moved_to_another_controller_is_not_ours() {
+        let mut child = marked("team-a", true, false);
+        let mut other = primary();
+        other.metadata_mut().insert("uid".into(), json!("u2"));
+        child.metadata_mut().remove("ownerReferences");
+        set_controller(&mut child, &other);
+        assert!(!is_ours(&child, &actor(), &primary()));
+    }
+
+    #[test]
+    fn two_reconcilers_of_one_primary_do_not_share_children() {
+        let other = Actor {
+            reconciler: ReconcilerId::new("team-a", "other"),
+            identity: Identity::Host,
+        };
+        assert!(!is_ours(&marked("team-a", true, false), &other, &primary()));
+    }
+
+    #[test]
+    fn stripped_labels_leave_the_owner_reference_as_proof() {
+        let mut child = marked("team-a", true, false);
+        child.metadata_mut().remove("labels");
+        assert!(is_ours(&child, &actor(), &primary()));
+    }
+
+    #[test]
+    fn an_unknown_primary_owns_nothing() {
+        assert!(!is_ours(&marked("team-a", true, false), &actor(), &Object::default()));
+    }
+
+    #[test]
+    fn what_others_need_comes_first() {
+        let kinds = [
+            ("", "Namespace"),
+            ("", "ServiceAccount"),
+            ("rbac.authorization.k8s.io", "Role"),
+            ("", "Secret"),
+            ("", "Service"),
+            ("apps", "Deployment"),
+        ];
+        let ranks: Vec<u8> = kinds
+            .iter()
+            .map(|(group, kind)| rank(&KindRef::new(group, "v1", kind)))
+            .collect();
+        assert!(ranks.is_sorted_by(|left, right| left < right));
+    }
+}

@@ -7,8 +7,6 @@ mod children;
 mod conflict;
 mod primary;
 mod prune;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use primary::identify;
 pub use primary::release;

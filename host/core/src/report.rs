@@ -3,8 +3,6 @@
 //! `verdict` puts it in one reason and one sentence, `status` derives the writes to the primary's status.
 
 mod status;
-#[cfg(test)]
-mod tests;
 mod verdict;
 
 use crate::conditions::{cut, find};

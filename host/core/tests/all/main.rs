@@ -1,0 +1,8 @@
+//! Tests plans and reports from outside: golden cases, and properties that hold for whatever is there.
+#![expect(clippy::disallowed_methods, reason = "golden cases are files, and one variable rewrites them")]
+
+mod fields;
+mod golden;
+mod properties;
+mod reports;
+mod world;
