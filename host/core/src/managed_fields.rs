@@ -17,7 +17,8 @@ use std::collections::BTreeSet;
 
 /// The path of the first leaf of the intent that no entry of the manager covers; none if it owns them all.
 ///
-/// Empty lists are no leaves: for a keyed list the server records nothing, and so they could never be ours.
+/// Empty lists are no leaves: for a keyed list the server records nothing, and so they could never be ours. Zeros and empty
+/// maps that the server drops from a POST count as lost until the first apply, which records them.
 pub fn first_lost(intent: &Object, object: &Object, manager: &str) -> Option<String> {
     let nodes: Vec<Node<'_>> = entries(object, manager, Subresource::None)
         .filter_map(|(_, entry)| Node::of(entry))

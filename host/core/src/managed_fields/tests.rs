@@ -68,7 +68,7 @@ fn entry(operation: &str, fields: &Value) -> Value {
            "time": "2026-01-01T00:00:00Z", "fieldsV1": fields})
 }
 
-fn stored(entries: Vec<Value>) -> Object {
+fn stored(entries: &[Value]) -> Object {
     object(json!({"metadata": {"resourceVersion": "7", "managedFields": entries}}))
 }
 
@@ -82,7 +82,7 @@ fn without(pointer: &str, field: &str) -> Object {
         .unwrap()
         .remove(field)
         .unwrap();
-    stored(vec![json!({}), entry("Update", &fields)])
+    stored(&[json!({}), entry("Update", &fields)])
 }
 
 fn lost(object: &Object) -> Option<String> {
@@ -91,7 +91,7 @@ fn lost(object: &Object) -> Option<String> {
 
 #[test]
 fn a_fresh_post_has_lost_nothing_however_the_server_spells_it() {
-    assert_eq!(lost(&stored(vec![entry("Update", &posted_fields())])), None);
+    assert_eq!(lost(&stored(&[entry("Update", &posted_fields())])), None);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_defaulted_protocol_is_not_taken_for_the_port_that_spells_another_out() {
     *twice.0["spec"]
         .pointer_mut("/template/spec/containers/0/ports")
         .unwrap() = port;
-    let object = stored(vec![entry("Update", &posted_fields())]);
+    let object = stored(&[entry("Update", &posted_fields())]);
     let path = ".spec.template.spec.containers[0].ports[0].containerPort";
     assert_eq!(first_lost(&twice, &object, OURS).as_deref(), Some(path));
 }
@@ -145,7 +145,7 @@ fn an_owner_reference_that_was_taken_off_is_missed() {
 #[test]
 fn the_only_entry_of_a_map_is_missed_though_the_map_itself_is_still_posted_by_us() {
     let wanted = object(json!({"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}));
-    let posted = |fields: Value| stored(vec![entry("Update", &fields)]);
+    let posted = |fields: Value| stored(&[entry("Update", &fields)]);
     assert_eq!(
         first_lost(&wanted, &posted(json!({"f:data": {".": {}, "f:a": {}}})), OURS),
         None
@@ -162,14 +162,14 @@ fn a_leaf_of_an_applier_covers_all_below_it() {
     assert_eq!(
         first_lost(
             &wanted,
-            &stored(vec![entry("Apply", &json!({"f:spec": {"f:anything": {}}}))]),
+            &stored(&[entry("Apply", &json!({"f:spec": {"f:anything": {}}}))]),
             OURS
         ),
         None
     );
     let item_only = json!({"f:spec": {"f:anything": {".": {}}}});
     assert_eq!(
-        first_lost(&wanted, &stored(vec![entry("Apply", &item_only)]), OURS).as_deref(),
+        first_lost(&wanted, &stored(&[entry("Apply", &item_only)]), OURS).as_deref(),
         Some(".spec.anything.a[0]")
     );
 }
@@ -178,9 +178,9 @@ fn a_leaf_of_an_applier_covers_all_below_it() {
 fn set_elements_and_indexes_are_found() {
     let wanted = object(json!({"metadata": {"finalizers": ["x/y"]}, "spec": {"list": ["p", "q"]}}));
     let fields = json!({"f:metadata": {"f:finalizers": {".": {}, "v:\"x/y\"": {}}}, "f:spec": {"f:list": {"i:0": {}, "i:1": {}}}});
-    assert_eq!(first_lost(&wanted, &stored(vec![entry("Update", &fields)]), OURS), None);
+    assert_eq!(first_lost(&wanted, &stored(&[entry("Update", &fields)]), OURS), None);
     let taken = json!({"f:metadata": {"f:finalizers": {}}, "f:spec": {"f:list": {"i:0": {}}}});
-    let object = stored(vec![entry("Update", &taken)]);
+    let object = stored(&[entry("Update", &taken)]);
     assert_eq!(
         first_lost(&wanted, &object, OURS).as_deref(),
         Some(".metadata.finalizers[0]")
@@ -194,14 +194,14 @@ fn entries_of_others_and_of_subresources_cover_nothing() {
     let mut status = entry("Apply", &posted_fields());
     status["subresource"] = json!("status");
     assert_eq!(
-        lost(&stored(vec![theirs, status])).as_deref(),
+        lost(&stored(&[theirs, status])).as_deref(),
         Some(".metadata.annotations.windlass.dev/applied")
     );
 }
 
 #[test]
 fn what_a_post_left_is_taken_over_at_its_own_index() {
-    let object = stored(vec![json!({}), entry("Update", &posted_fields())]);
+    let object = stored(&[json!({}), entry("Update", &posted_fields())]);
     assert_eq!(entry_index_to_take_over(&object, OURS), Some(1));
     let patch = json!([
         {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
@@ -209,13 +209,13 @@ fn what_a_post_left_is_taken_over_at_its_own_index() {
         {"op": "replace", "path": "/metadata/managedFields/1/operation", "value": "Apply"},
     ]);
     assert_eq!(take_over(&object, OURS).map(Value::from), Some(patch));
-    assert_eq!(take_over(&stored(vec![entry("Apply", &json!({}))]), OURS), None);
+    assert_eq!(take_over(&stored(&[entry("Apply", &json!({}))]), OURS), None);
 }
 
 #[test]
 fn fields_owned_twice_become_one_entry() {
     let update = entry("Update", &json!({"f:metadata": {"f:labels": {".": {}, "f:old": {}}}}));
-    let object = stored(vec![
+    let object = stored(&[
         update,
         entry("Apply", &json!({"f:metadata": {"f:labels": {"f:new": {}}}})),
     ]);
@@ -230,13 +230,13 @@ fn fields_owned_twice_become_one_entry() {
 }
 
 /// A primary whose status holds `status`, of which the status manager has applied `fields`.
-fn primary(status: Value, fields: Value) -> Object {
+fn primary(status: &Value, fields: &Value) -> Object {
     let mut entry = entry("Apply", &json!({"f:status": fields}));
     entry["subresource"] = json!("status");
     object(json!({"metadata": {"managedFields": [entry]}, "status": status}))
 }
 
-fn has(wanted: Value, object: &Object) -> bool {
+fn has(wanted: &Value, object: &Object) -> bool {
     has_applied(
         &self::object(json!({"status": wanted})),
         object,
@@ -247,39 +247,39 @@ fn has(wanted: Value, object: &Object) -> bool {
 
 #[test]
 fn applied_means_the_same_values_and_no_field_more() {
-    let live = primary(json!({"healthy": true, "theirs": 1}), json!({"f:healthy": {}}));
-    assert!(has(json!({"healthy": true}), &live));
-    assert!(!has(json!({"healthy": false}), &live), "a value differs");
-    assert!(!has(json!({}), &live), "a field of ours is to go");
+    let live = primary(&json!({"healthy": true, "theirs": 1}), &json!({"f:healthy": {}}));
+    assert!(has(&json!({"healthy": true}), &live));
+    assert!(!has(&json!({"healthy": false}), &live), "a value differs");
+    assert!(!has(&json!({}), &live), "a field of ours is to go");
     assert!(
-        !has(json!({"healthy": true, "theirs": 1}), &live),
+        !has(&json!({"healthy": true, "theirs": 1}), &live),
         "a field is not ours"
     );
     assert!(
-        has(json!({}), &object(json!({"status": {"theirs": 1}}))),
+        has(&json!({}), &object(json!({"status": {"theirs": 1}}))),
         "nothing wanted, nothing owned"
     );
 }
 
 #[test]
 fn applied_lists_are_compared_as_the_server_merges_them() {
-    let atomic = primary(json!({"urls": ["a", "b"]}), json!({"f:urls": {}}));
-    assert!(has(json!({"urls": ["a", "b"]}), &atomic));
-    assert!(!has(json!({"urls": ["b", "a"]}), &atomic));
+    let atomic = primary(&json!({"urls": ["a", "b"]}), &json!({"f:urls": {}}));
+    assert!(has(&json!({"urls": ["a", "b"]}), &atomic));
+    assert!(!has(&json!({"urls": ["b", "a"]}), &atomic));
     let fields = json!({"f:conditions": {"k:{\"type\":\"Ready\"}": {".": {}, "f:type": {}, "f:status": {}}}});
     let keyed = primary(
-        json!({"conditions": [{"type": "Audited"}, {"type": "Ready", "status": "True", "x": 1}]}),
-        fields,
+        &json!({"conditions": [{"type": "Audited"}, {"type": "Ready", "status": "True", "x": 1}]}),
+        &fields,
     );
     assert!(has(
-        json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+        &json!({"conditions": [{"type": "Ready", "status": "True"}]}),
         &keyed
     ));
     assert!(!has(
-        json!({"conditions": [{"type": "Ready", "status": "False"}]}),
+        &json!({"conditions": [{"type": "Ready", "status": "False"}]}),
         &keyed
     ));
-    assert!(!has(json!({"conditions": []}), &keyed));
+    assert!(!has(&json!({"conditions": []}), &keyed));
     assert_eq!(
         owned_condition_types(&keyed, OURS),
         BTreeSet::from(["Ready".to_owned()])

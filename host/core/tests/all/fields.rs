@@ -4,8 +4,14 @@ use serde_json::{Map, Value, json};
 use windlass_core::object::Object;
 
 /// Key fields of the keyed lists in the tests.
-const KEYS: [&[&str]; 6] =
-    [&["uid"], &["type"], &["containerPort", "protocol"], &["mountPath"], &["name"], &["ip"]];
+const KEYS: [&[&str]; 6] = [
+    &["uid"],
+    &["type"],
+    &["containerPort", "protocol"],
+    &["mountPath"],
+    &["name"],
+    &["ip"],
+];
 
 /// Maps that are one value.
 const ATOMIC: [&str; 1] = ["selector"];
@@ -27,8 +33,14 @@ fn map_fields(map: &Map<String, Value>, posted: bool, is_root: bool) -> Value {
         fields.insert(".".into(), json!({}));
     }
     for (key, value) in map {
-        let below = if ATOMIC.contains(&key.as_str()) { json!({}) } else { value_fields(value, posted) };
-        let is_nothing = value.as_object().is_some_and(|map| !map.is_empty()) && below == json!({}) && !ATOMIC.contains(&key.as_str());
+        let below = if ATOMIC.contains(&key.as_str()) {
+            json!({})
+        } else {
+            value_fields(value, posted)
+        };
+        let is_nothing = value.as_object().is_some_and(|map| !map.is_empty())
+            && below == json!({})
+            && !ATOMIC.contains(&key.as_str());
         if !is_nothing && value != &json!([]) {
             fields.insert(format!("f:{key}"), below);
         }
@@ -53,7 +65,7 @@ fn list_fields(list: &[Value], posted: bool) -> Value {
             None => value_fields(element, posted),
         };
         if element.get("uid").is_none() {
-            item[&"."] = json!({});
+            item["."] = json!({});
         }
         fields.insert(format!("k:{keys}"), item);
     }
@@ -68,5 +80,7 @@ pub(crate) fn keys_of(element: &Value) -> Option<Value> {
     let keys = KEYS.iter().find(|keys| element.get(keys[0]).is_some())?;
     let default = |name: &str| if name == "protocol" { json!("TCP") } else { Value::Null };
     let value = |name: &str| element.get(name).cloned().unwrap_or_else(|| default(name));
-    Some(Value::Object(keys.iter().map(|name| ((*name).to_owned(), value(name))).collect()))
+    Some(Value::Object(
+        keys.iter().map(|name| ((*name).to_owned(), value(name))).collect(),
+    ))
 }

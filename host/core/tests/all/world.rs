@@ -41,7 +41,11 @@ impl World {
                 let current = patch["metadata"]["resourceVersion"] == live.resource_version();
                 if current {
                     live.0.entry("status").or_insert_with(|| json!({}));
-                    patch["status"].as_object().unwrap().iter().for_each(|(key, value)| live.0["status"][key] = value.clone());
+                    patch["status"]
+                        .as_object()
+                        .unwrap()
+                        .iter()
+                        .for_each(|(key, value)| live.0["status"][key] = value.clone());
                 }
                 current
             }
@@ -69,20 +73,32 @@ impl World {
 }
 
 fn apply(live: &mut Object, body: &Object, write: &Write) {
-    let subresource = if write.subresource == Subresource::Status { "status" } else { "" };
+    let subresource = if write.subresource == Subresource::Status {
+        "status"
+    } else {
+        ""
+    };
     let mut value = Value::Object(live.0.clone());
     let is_ours = |entry: &Value| {
         entry["manager"] == write.manager.as_str() && entry["subresource"].as_str().unwrap_or_default() == subresource
     };
-    let managed = value["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
-    let before = managed.iter().find(|entry| is_ours(entry) && entry["operation"] == "Apply").cloned();
+    let managed = value["metadata"]["managedFields"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let before = managed
+        .iter()
+        .find(|entry| is_ours(entry) && entry["operation"] == "Apply")
+        .cloned();
     let fields = fields_of(body, "Apply");
     if let Some(before) = before {
         take_off(&mut value, &before["fieldsV1"], &fields);
     }
     merge(&mut value, &Value::Object(body.0.clone()));
-    let mut kept: Vec<Value> =
-        managed.into_iter().filter(|entry| !(is_ours(entry) && entry["operation"] == "Apply")).collect();
+    let mut kept: Vec<Value> = managed
+        .into_iter()
+        .filter(|entry| !(is_ours(entry) && entry["operation"] == "Apply"))
+        .collect();
     kept.push(json!({"manager": write.manager, "operation": "Apply", "subresource": subresource, "fieldsV1": fields}));
     value["metadata"]["managedFields"] = Value::Array(kept);
     *live = Object::from_value(value).unwrap();
@@ -99,8 +115,15 @@ fn take_off(value: &mut Value, before: &Value, now: &Value) {
                 (Some(child), Some(now)) => take_off(child, below, now),
                 _ => {}
             }
-        } else if let (Some(keys), Some(list), None) = (key.strip_prefix("k:"), value.as_array_mut(), now.get(key)) {
-            list.retain(|element| keys_of(element).map(|keys| keys.to_string()).as_deref() != Some(keys));
+        } else if let (Some(keys), Some(list)) = (key.strip_prefix("k:"), value.as_array_mut()) {
+            let is_it = |element: &Value| keys_of(element).map(|keys| keys.to_string()).as_deref() == Some(keys);
+            match now.get(key) {
+                None => list.retain(|element| !is_it(element)),
+                Some(now) => list
+                    .iter_mut()
+                    .filter(|element| is_it(element))
+                    .for_each(|live| take_off(live, below, now)),
+            }
         }
     }
 }
@@ -130,7 +153,9 @@ fn json_patch(live: &mut Object, patch: &[Value]) -> bool {
         let path = operation["path"].as_str().unwrap();
         let (parent, last) = path.rsplit_once('/').unwrap();
         let wanted = &operation["value"];
-        let Some(parent) = value.pointer_mut(parent) else { return false };
+        let Some(parent) = value.pointer_mut(parent) else {
+            return false;
+        };
         match (operation["op"].as_str().unwrap(), parent) {
             ("test", parent) => {
                 if parent.pointer(&format!("/{last}")) != Some(wanted) {
@@ -139,7 +164,11 @@ fn json_patch(live: &mut Object, patch: &[Value]) -> bool {
             }
             ("remove", Value::Array(list)) => drop(list.remove(last.parse().unwrap())),
             ("add", Value::Array(list)) => list.push(wanted.clone()),
-            (_, parent) => drop(Map::insert(parent.as_object_mut().unwrap(), last.into(), wanted.clone())),
+            (_, parent) => drop(Map::insert(
+                parent.as_object_mut().unwrap(),
+                last.into(),
+                wanted.clone(),
+            )),
         }
     }
     *live = Object::from_value(value).unwrap();
