@@ -36,23 +36,37 @@ fn main() -> io::Result<()> {
     for module in &modules {
         build(workspace, &target, module);
         let file = format!("{}.wasm", module.package.replace('-', "_"));
-        replace(&target.join(TARGET).join("guest").join(file), &built.join(format!("{}.wasm", module.name)))?;
+        replace(
+            &target.join(TARGET).join("guest").join(file),
+            &built.join(format!("{}.wasm", module.name)),
+        )?;
     }
-    fs::write(Path::new(&variable("OUT_DIR")).join("modules.rs"), source(&modules, &built, &target))
+    fs::write(
+        Path::new(&variable("OUT_DIR")).join("modules.rs"),
+        source(&modules, &built, &target),
+    )
 }
 
 /// Every folder of `guests/` whose library is a cdylib, and the variants.
 fn modules(guests: &Path) -> io::Result<Vec<Module>> {
     let mut modules: Vec<Module> = VARIANTS
         .iter()
-        .map(|&(name, package, features)| Module { name: name.to_owned(), package: package.to_owned(), features })
+        .map(|&(name, package, features)| Module {
+            name: name.to_owned(),
+            package: package.to_owned(),
+            features,
+        })
         .collect();
     for folder in fs::read_dir(guests)? {
         let folder = folder?;
         let name = folder.file_name().to_string_lossy().into_owned();
         let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap_or_default();
         if manifest.contains("\"cdylib\"") {
-            modules.push(Module { package: format!("windlass-{name}"), name, features: "" });
+            modules.push(Module {
+                package: format!("windlass-{name}"),
+                name,
+                features: "",
+            });
         }
     }
     modules.sort_by(|one, other| one.name.cmp(&other.name));
@@ -68,10 +82,17 @@ fn build(workspace: &Path, target: &Path, module: &Module) {
         .arg("--target-dir")
         .arg(target);
     // What is meant for the host's build, or set by clippy, would make other modules.
-    for unwanted in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET"] {
+    for unwanted in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_BUILD_TARGET",
+    ] {
         cargo.env_remove(unwanted);
     }
-    let status = cargo.status().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
+    let status = cargo
+        .status()
+        .unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     assert!(
         status.success(),
         "cannot build {} for {TARGET}; if the target is missing: rustup target add {TARGET}",
@@ -112,16 +133,27 @@ fn source(modules: &[Module], built: &Path, target: &Path) -> String {
 }
 
 fn rerun_if_changed(workspace: &Path, guests: &Path) -> io::Result<()> {
-    let tell = |path: PathBuf| println!("cargo::rerun-if-changed={}", path.display());
-    for file in ["Cargo.toml", "Cargo.lock", "wit"] {
-        tell(workspace.join(file));
+    for file in ["Cargo.toml", "Cargo.lock", "wit", "guests/artifacts/build.rs"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(file).display());
     }
-    tell(guests.to_path_buf().join("artifacts/build.rs"));
     for folder in fs::read_dir(guests)? {
         let folder = folder?.path();
         if folder.join("src").is_dir() && !folder.ends_with("artifacts") {
-            tell(folder.join("src"));
-            tell(folder.join("Cargo.toml"));
+            println!("cargo::rerun-if-changed={}", folder.join("Cargo.toml").display());
+            files_changed(&folder.join("src"))?;
+        }
+    }
+    Ok(())
+}
+
+/// File by file, not the folder: `cargo component` puts a file of its own there for a while.
+fn files_changed(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_changed(&path)?;
+        } else if !path.ends_with("bindings.rs") || path.ends_with("sdk/src/bindings.rs") {
+            println!("cargo::rerun-if-changed={}", path.display());
         }
     }
     Ok(())
@@ -130,7 +162,9 @@ fn rerun_if_changed(workspace: &Path, guests: &Path) -> io::Result<()> {
 /// `target/guests`, found from `target/debug/build/windlass-artifacts-0123/out`.
 fn target_directory() -> PathBuf {
     let out = PathBuf::from(variable("OUT_DIR"));
-    out.ancestors().nth(4).map_or_else(|| out.join("guests"), |target| target.join("guests"))
+    out.ancestors()
+        .nth(4)
+        .map_or_else(|| out.join("guests"), |target| target.join("guests"))
 }
 
 fn variable(name: &str) -> String {

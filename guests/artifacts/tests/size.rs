@@ -15,7 +15,9 @@ const MARGIN: usize = CONFIG_MAP / 4;
 fn every_module_fits_a_config_map() {
     for (name, path) in windlass_artifacts::ALL {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(&windlass_artifacts::bytes(path)).expect("memory takes all");
+        encoder
+            .write_all(&windlass_artifacts::bytes(path))
+            .expect("memory takes all");
         let size = encoder.finish().expect("memory takes all").len();
         assert!(size < CONFIG_MAP - MARGIN, "{name} is {size} bytes, gzipped");
     }

@@ -30,7 +30,9 @@ fn run(mut command: Command, package: &str, missing: &str) {
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER");
-    let output = command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}. {missing}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}. {missing}"));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?} failed. {missing}\n{errors}");
 }
@@ -39,7 +41,11 @@ fn build_for(target: &str) {
     for package in GUESTS {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--target", target]);
-        run(cargo, package, &format!("Is the target there? rustup target add {target}"));
+        run(
+            cargo,
+            package,
+            &format!("Is the target there? rustup target add {target}"),
+        );
     }
 }
 
@@ -55,7 +61,10 @@ fn check_component(bytes: &[u8]) {
         assert!(known, "imports {name}, which no host gives");
     }
     let exports: Vec<String> = world.exports.keys().map(|key| resolve.name_world_key(key)).collect();
-    assert!(exports.contains(&"windlass:reconciler/guest@0.1.0".to_owned()), "{exports:?}");
+    assert!(
+        exports.contains(&"windlass:reconciler/guest@0.1.0".to_owned()),
+        "{exports:?}"
+    );
 }
 
 #[test]
@@ -64,8 +73,11 @@ fn a_core_module_becomes_a_component_that_imports_nothing_but_ours() {
     for package in GUESTS {
         let module = windlass_artifacts::bytes(&built("wasm32-unknown-unknown", package).to_string_lossy());
         assert_ne!(module[..8], COMPONENT_HEADER, "it is a core module");
-        let encoder = ComponentEncoder::default().validate(true).module(&module).expect("it has a component-type");
-        let component = encoder.finish().expect("it can be encoded");
+        let mut encoder = ComponentEncoder::default()
+            .validate(true)
+            .module(&module)
+            .expect("it has a component-type");
+        let component = encoder.encode().expect("it can be encoded");
         check_component(&component);
         assert!(!String::from_utf8_lossy(&component).contains("wasi:"), "it is strict");
     }
@@ -75,7 +87,9 @@ fn a_core_module_becomes_a_component_that_imports_nothing_but_ours() {
 fn wasip2_builds_components() {
     build_for("wasm32-wasip2");
     for package in GUESTS {
-        check_component(&windlass_artifacts::bytes(&built("wasm32-wasip2", package).to_string_lossy()));
+        check_component(&windlass_artifacts::bytes(
+            &built("wasm32-wasip2", package).to_string_lossy(),
+        ));
     }
 }
 
@@ -88,7 +102,11 @@ fn cargo_component_builds_components() {
         let mut command = Command::new(&tool);
         command.args(["component", "build"]);
         run(command, package, missing);
-        check_component(&windlass_artifacts::bytes(&built("wasm32-wasip1", package).to_string_lossy()));
+        // It writes bindings that nobody uses; ours come from the SDK.
+        let _ = std::fs::remove_file(guest_folder(package).join("src/bindings.rs"));
+        check_component(&windlass_artifacts::bytes(
+            &built("wasm32-wasip1", package).to_string_lossy(),
+        ));
     }
 }
 

@@ -73,9 +73,17 @@ fn questions_never_end() {
 fn failures_have_a_message() {
     assert_eq!(run("waiting").message(), Some("waits for something on purpose"));
     assert_eq!(run("invalid").message(), Some("spec.behaviour: is wrong on purpose"));
-    assert_eq!(run("unheard-of").message(), Some("spec.behaviour: there is no \"unheard-of\""));
-    let refused = Harness::<Hostile>::new().settings(json!({"describe": "error"})).run(&hostile(""));
-    assert_eq!(refused.message(), Some("settings: describe: these settings are refused on purpose"));
+    assert_eq!(
+        run("unheard-of").message(),
+        Some("spec.behaviour: there is no \"unheard-of\"")
+    );
+    let refused = Harness::<Hostile>::new()
+        .settings(json!({"describe": "error"}))
+        .run(&hostile(""));
+    assert_eq!(
+        refused.message(),
+        Some("settings: describe: these settings are refused on purpose")
+    );
 }
 
 #[test]
@@ -86,9 +94,15 @@ fn finalizing_waits_for_the_release() {
     let released = [config_map("bad-release")];
     for finalize in ["", "farewell"] {
         assert!(matches!(harness(finalize).run(&ending).decided, Decided::Proceed(_)));
-        assert_eq!(harness(finalize).world(released.clone()).run(&ending).decided, Decided::Done);
+        assert_eq!(
+            harness(finalize).world(released.clone()).run(&ending).decided,
+            Decided::Done
+        );
     }
     assert_eq!(harness("farewell").run(&ending).children().len(), 1);
     assert_eq!(harness("done").run(&ending).decided, Decided::Done);
-    assert!(matches!(harness("never").world(released).run(&ending).decided, Decided::Proceed(_)));
+    assert!(matches!(
+        harness("never").world(released).run(&ending).decided,
+        Decided::Proceed(_)
+    ));
 }

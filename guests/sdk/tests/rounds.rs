@@ -24,12 +24,19 @@ impl Reconciler for Counter {
 
     fn describe(_: &NoSettings) -> Result<Manifest, String> {
         let read = Read::new(CONFIG_MAPS, Projection::Metadata);
-        Ok(Manifest::new("counter", "1", COUNTERS).read(read).writes_status().finalizes())
+        Ok(Manifest::new("counter", "1", COUNTERS)
+            .read(read)
+            .writes_status()
+            .finalizes())
     }
 
     fn reconcile(context: &Context<NoSettings>, counter: &Object<Spec>) -> Result<Outcome, Stop> {
         log::debug("called");
-        let query = |labels: &String| Query::labels(&CONFIG_MAPS, labels).namespace(&counter.metadata.namespace).limit(2);
+        let query = |labels: &String| {
+            Query::labels(&CONFIG_MAPS, labels)
+                .namespace(&counter.metadata.namespace)
+                .limit(2)
+        };
         let mut counts = Vec::new();
         for answer in context.ask_each(counter.spec.labels.iter().map(query).collect())? {
             counts.push(answer.all::<PartialObject>()?.len());
@@ -68,7 +75,9 @@ fn config_maps() -> KindRef {
 #[test]
 fn questions_that_are_known_together_take_one_round() {
     let world = [config_map("one", "a"), config_map("two", "a"), config_map("three", "b")];
-    let report = Harness::<Counter>::new().world(world).run(&counter(&["app=a", "app=b", "app=c", "app=a"]));
+    let report = Harness::<Counter>::new()
+        .world(world)
+        .run(&counter(&["app=a", "app=b", "app=c", "app=a"]));
     assert_eq!(report.status(), Some(json!({"counts": [2, 1, 0, 2]})));
     assert_eq!((report.rounds, report.asked.len(), report.log.len()), (2, 3, 2));
 }
@@ -77,8 +86,14 @@ fn questions_that_are_known_together_take_one_round() {
 fn not_knowing_is_never_nothing() {
     let many = ["one", "two", "three"].map(|name| config_map(name, "a"));
     let cases = [
-        (Harness::new().not_served(config_maps()), "the cluster does not serve a kind that it reads"),
-        (Harness::new().forbidden(config_maps(), "may not list configmaps"), "may not list configmaps"),
+        (
+            Harness::new().not_served(config_maps()),
+            "the cluster does not serve a kind that it reads",
+        ),
+        (
+            Harness::new().forbidden(config_maps(), "may not list configmaps"),
+            "may not list configmaps",
+        ),
         (Harness::new().world(many), "there are more than 2 objects"),
     ];
     for (harness, message) in cases {
@@ -109,9 +124,15 @@ fn a_deleted_primary_is_finalized() {
 #[test]
 fn a_wrong_primary_or_setting_is_refused_by_name() {
     let report = Harness::<Counter>::new().run(&json!({"metadata": {}, "spec": {"labels": [1]}}));
-    assert_eq!(report.message(), Some("spec.labels[0]: invalid type: integer `1`, expected a string"));
+    assert_eq!(
+        report.message(),
+        Some("spec.labels[0]: invalid type: integer `1`, expected a string")
+    );
     let report = Harness::<Counter>::new().settings(json!({"a": 1})).run(&counter(&[]));
-    assert_eq!(report.message(), Some("settings: a: unknown field `a`, there are no fields"));
+    assert_eq!(
+        report.message(),
+        Some("settings: a: unknown field `a`, there are no fields")
+    );
 }
 
 #[test]
