@@ -1,0 +1,217 @@
+//! Sorts what the API server answered instead of what was asked, by code and reason and never by its words.
+
+use crate::cluster::ReadError;
+use http::HeaderMap;
+use serde::Deserialize;
+use std::fmt;
+use std::time::Duration;
+use windlass_core::write::{Request, WriteError};
+
+/// Longest message that is passed on: enough for any cause, and too little to fill a status with.
+const MESSAGE_BYTES: usize = 1024;
+
+/// A request that did not do what it was for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// HTTP status of the answer, 0 where there was none.
+    pub(super) code: u16,
+    /// The server's `reason`, a single word; empty where there was none.
+    pub(super) reason: String,
+    /// The server's own words, or why there was no answer.
+    pub(super) message: String,
+    /// How long the server asked to wait before the same request.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// The part of a `Status` object that is read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: u16,
+    reason: String,
+    message: String,
+}
+
+impl Failure {
+    /// No answer came.
+    pub(super) fn unanswered(message: impl fmt::Display) -> Self {
+        Self {
+            message: cut(&message.to_string()),
+            ..Self::default()
+        }
+    }
+
+    /// An answer that says no. Its body may be anything: proxies answer with pages of their own.
+    pub(super) fn answered(code: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let message = match status.message.is_empty() {
+            true => String::from_utf8_lossy(body).trim().to_owned(),
+            false => status.message,
+        };
+        let retry_after = headers
+            .get(http::header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        Self {
+            code,
+            reason: status.reason,
+            message: cut(&message),
+            retry_after: retry_after.map(Duration::from_secs),
+        }
+    }
+
+    /// A `Status` object inside a watch.
+    pub(super) fn in_stream(status: &[u8]) -> Self {
+        let status: Status = serde_json::from_slice(status).unwrap_or_default();
+        Self {
+            code: status.code,
+            reason: status.reason,
+            message: cut(&status.message),
+            retry_after: None,
+        }
+    }
+
+    /// Whether the resourceVersion or the page token is too old: only a new list helps.
+    pub(super) fn is_expired(&self) -> bool {
+        self.code == 410
+    }
+
+    /// Whether there is nothing at that path.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.code == 404
+    }
+
+    /// What it means for a write.
+    pub(super) fn for_write(self, request: &Request) -> WriteError {
+        match self.code {
+            409 if matches!(request, Request::Create(_)) && self.reason == "AlreadyExists" => WriteError::AlreadyExists,
+            409 => WriteError::Conflict(self.message),
+            404 => WriteError::NotFound(self.message),
+            403 => WriteError::Forbidden(self.message),
+            // The token is being renewed, or the server starts: neither is about this write.
+            401 | 408 | 410 | 429 => WriteError::Unavailable(self.to_string()),
+            400..=499 => WriteError::Invalid(self.message),
+            _ => WriteError::Unavailable(self.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for ReadError {
+    fn from(failure: Failure) -> Self {
+        match failure.code {
+            403 => Self::Forbidden(failure.message),
+            _ => Self::Unavailable(failure.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.message.is_empty()) {
+            (0, _) => formatter.write_str(&self.message),
+            (code, true) => write!(formatter, "HTTP {code} {}", self.reason),
+            (code, false) => write!(formatter, "HTTP {code}: {}", self.message),
+        }
+    }
+}
+
+/// The beginning of a message, never in the middle of a character.
+fn cut(message: &str) -> String {
+    message[..message.floor_char_boundary(MESSAGE_BYTES)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use windlass_core::object::Object;
+
+    fn failure(code: u16, reason: &str) -> Failure {
+        let body = json!({"kind": "Status", "code": code, "reason": reason, "message": "words"}).to_string();
+        Failure::answered(code, &HeaderMap::new(), body.as_bytes())
+    }
+
+    #[test]
+    fn writes_should_fail_by_code_and_reason() {
+        let create = Request::Create(Object::default());
+        let apply = Request::Apply {
+            object: Object::default(),
+            force: false,
+        };
+        let words = || "words".to_owned();
+        let away = |code: u16| WriteError::Unavailable(format!("HTTP {code}: words"));
+        let table = [
+            (409, "AlreadyExists", &create, WriteError::AlreadyExists),
+            (409, "AlreadyExists", &apply, WriteError::Conflict(words())),
+            (409, "Conflict", &create, WriteError::Conflict(words())),
+            (409, "Conflict", &apply, WriteError::Conflict(words())),
+            (404, "NotFound", &create, WriteError::NotFound(words())),
+            (403, "Forbidden", &apply, WriteError::Forbidden(words())),
+            (400, "BadRequest", &apply, WriteError::Invalid(words())),
+            (405, "MethodNotAllowed", &apply, WriteError::Invalid(words())),
+            (413, "RequestEntityTooLarge", &apply, WriteError::Invalid(words())),
+            (415, "UnsupportedMediaType", &apply, WriteError::Invalid(words())),
+            (422, "Invalid", &create, WriteError::Invalid(words())),
+            (401, "Unauthorized", &apply, away(401)),
+            (429, "TooManyRequests", &apply, away(429)),
+            (500, "InternalError", &apply, away(500)),
+            (503, "ServiceUnavailable", &create, away(503)),
+            (504, "Timeout", &create, away(504)),
+        ];
+        for (code, reason, request, expected) in table {
+            assert_eq!(failure(code, reason).for_write(request), expected, "{code} {reason}");
+        }
+    }
+
+    #[test]
+    fn a_reason_in_the_words_should_decide_nothing() {
+        let body = json!({"code": 409, "reason": "Conflict", "message": "AlreadyExists: already exists"}).to_string();
+        let failure = Failure::answered(409, &HeaderMap::new(), body.as_bytes());
+        let words = "AlreadyExists: already exists".to_owned();
+        assert_eq!(
+            failure.for_write(&Request::Create(Object::default())),
+            WriteError::Conflict(words)
+        );
+    }
+
+    #[test]
+    fn a_proxys_page_should_be_passed_on_as_it_is() {
+        let failure = Failure::answered(502, &HeaderMap::new(), b"<html>\nbad gateway\n</html>\n");
+        assert_eq!(failure.to_string(), "HTTP 502: <html>\nbad gateway\n</html>");
+    }
+
+    #[test]
+    fn reads_should_know_only_forbidden_and_unavailable() {
+        assert_eq!(
+            ReadError::from(failure(403, "Forbidden")),
+            ReadError::Forbidden("words".into())
+        );
+        assert_eq!(
+            ReadError::from(failure(400, "BadRequest")),
+            ReadError::Unavailable("HTTP 400: words".into())
+        );
+        let unanswered = Failure::unanswered("connection refused");
+        assert_eq!(
+            ReadError::from(unanswered),
+            ReadError::Unavailable("connection refused".into())
+        );
+    }
+
+    #[test]
+    fn a_long_message_should_be_cut_between_characters() {
+        let failure = Failure::unanswered("ä".repeat(2000));
+        assert_eq!(failure.message.len(), 1024);
+        let failure = Failure::unanswered(format!("x{}", "ä".repeat(2000)));
+        assert_eq!(failure.message.len(), 1023);
+    }
+
+    #[test]
+    fn the_time_to_wait_should_come_from_the_header() {
+        let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, "5".parse().unwrap())]);
+        assert_eq!(
+            Failure::answered(429, &headers, b"").retry_after,
+            Some(Duration::from_secs(5))
+        );
+        let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, "soon".parse().unwrap())]);
+        assert_eq!(Failure::answered(429, &headers, b"").retry_after, None);
+    }
+}
