@@ -33,11 +33,12 @@ demo: targets control-plane ## Shows everything on a local control plane and cle
 
 .PHONY: test
 test: ## Runs everything: format, lints, licences, generated files, all tests
-	@$(MAKE) --no-print-directory tools control-plane
 	@$(MAKE) --no-print-directory check-format
+	@$(MAKE) --no-print-directory tools
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory deny
 	@$(MAKE) --no-print-directory check-generated
+	@$(MAKE) --no-print-directory control-plane
 	@$(MAKE) --no-print-directory test-all
 	@printf '\n== everything passed ==\n'
 

@@ -24,9 +24,11 @@ say() { echo "control plane: $*" >&2; }
 stop() {
   trap '' TERM INT
   trap - EXIT
-  # shellcheck disable=SC2046
-  kill -KILL "${!NAME_OF[@]}" 2>/dev/null || true
-  wait 2>/dev/null || true
+  # Bash would report each killed process.
+  {
+    kill -KILL "${!NAME_OF[@]}" || true
+    wait || true
+  } 2>/dev/null
   rm -rf "$DIRECTORY/data"
   if [ $TEMPORARY = yes ] && [ "$1" = 0 ]; then rm -rf "$DIRECTORY"; fi
   exit "$1"
@@ -135,10 +137,10 @@ start_api_server() {
 }
 
 start_controllers() {
-  # Off: what only complains without a cloud or real nodes, and the node lifecycle, which would evict every pod when
-  # a busy machine delays kwok's heartbeat.
-  local off=-kube-apiserver-serving-clustertrustbundle-publisher-controller,-node-lifecycle-controller
-  off+=,-node-ipam-controller,-node-route-controller,-service-lb-controller,-cloud-node-lifecycle-controller
+  # Off: what only complains here, and the node lifecycle, which would evict every pod when a busy machine delays
+  # kwok's heartbeat.
+  local off=-kube-apiserver-serving-clustertrustbundle-publisher-controller,-node-ipam-controller
+  off+=,-node-lifecycle-controller
   start kube-controller-manager "$(binary kube-controller-manager)" \
     --kubeconfig="$DIRECTORY/pki/controller-manager.kubeconfig" --controllers="*,$off" \
     --service-account-private-key-file="$DIRECTORY/pki/service-accounts.key" \

@@ -82,7 +82,7 @@ impl ControlPlane {
     fn run(directory: PathBuf, options: &[String]) -> Result<Self> {
         let program = Path::new(SCRIPTS).join("run.sh");
         // A file and not a pipe: it can be written to for as long as the control plane runs, though nobody reads it.
-        let messages = directory.with_extension("log");
+        let messages = directory.join("run.log");
         let mut script = std::process::Command::new(&program)
             .arg("--dir")
             .arg(&directory)
@@ -98,7 +98,6 @@ impl ControlPlane {
             BufReader::new(output).read_line(&mut line)?;
         }
         let said = std::fs::read_to_string(&messages).unwrap_or_default();
-        std::fs::remove_file(&messages)?;
         let Some(kubeconfig) = line.trim_end().strip_prefix("ready KUBECONFIG=") else {
             drop(script.stdin.take());
             let status = script.wait()?;

@@ -95,6 +95,12 @@ impl InClusterEnvironment {
         self.directory.join("serviceaccount")
     }
 
+    /// A kubeconfig with the account's token and nothing else, for programs that do not look for a pod's files.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.directory.join("kubeconfig")
+    }
+
     /// The variables of a process started with this; to be set after `KUBECONFIG` has been removed.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, String)> {
@@ -106,7 +112,7 @@ impl InClusterEnvironment {
                 variables.push(("KUBERNETES_SERVICE_PORT", self.port.clone()));
             }
             Mounting::Kubeconfig => {
-                variables.push(("KUBECONFIG", self.directory.join("kubeconfig").display().to_string()));
+                variables.push(("KUBECONFIG", self.kubeconfig().display().to_string()));
             }
         }
         variables

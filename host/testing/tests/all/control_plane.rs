@@ -136,13 +136,10 @@ async fn what_a_service_account_does_is_counted(control_plane: &ControlPlane) ->
         as_itself.contains(HOST) && as_itself.contains("forbidden"),
         "{as_itself}"
     );
-    let as_guest = run(
-        &kubectl,
-        &environment,
-        &log,
-        &["create", "configmap", "b", "-n=default", "--as", GUEST],
-    )
-    .await?;
+    // kubectl stops looking for a pod's files once it is to act as somebody else.
+    let kubeconfig = format!("--kubeconfig={}", environment.kubeconfig().display());
+    let as_guest = ["create", "configmap", "b", "-n=default", "--as", GUEST, &kubeconfig];
+    let as_guest = run(&kubectl, &environment, &log, &as_guest).await?;
     ensure!(as_guest.contains("configmap/b created"), "{as_guest}");
 
     let writes = eventually(LONG_ENOUGH, "both writes are in the audit log", async || {
