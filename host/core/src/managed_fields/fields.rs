@@ -15,7 +15,7 @@ const IDENTITY: [&[&str]; 4] = [
 ];
 
 /// Maps that the built-in kinds treat as one value.
-const ATOMIC_MAPS: [&str; 17] = [
+const ATOMIC_MAPS: [&str; 18] = [
     "claimRef",
     "configMapKeyRef",
     "dataSource",
@@ -25,6 +25,7 @@ const ATOMIC_MAPS: [&str; 17] = [
     "nodeSelector",
     "objectSelector",
     "podSelector",
+    "port",
     "requiredDuringSchedulingIgnoredDuringExecution",
     "resourceFieldRef",
     "roleRef",
@@ -36,7 +37,7 @@ const ATOMIC_MAPS: [&str; 17] = [
 ];
 
 /// Lists of maps that the built-in kinds treat as one value.
-const ATOMIC_LISTS: [&str; 21] = [
+const ATOMIC_LISTS: [&str; 24] = [
     "egress",
     "endpoints",
     "envFrom",
@@ -47,13 +48,16 @@ const ATOMIC_LISTS: [&str; 21] = [
     "matchExpressions",
     "metrics",
     "nodeSelectorTerms",
+    "options",
     "paths",
     "policies",
     "preferredDuringSchedulingIgnoredDuringExecution",
+    "readinessGates",
     "requiredDuringSchedulingIgnoredDuringExecution",
     "rules",
     "sources",
     "subjects",
+    "sysctls",
     "tls",
     "to",
     "tolerations",

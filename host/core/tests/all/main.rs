@@ -8,5 +8,6 @@
 mod fields;
 mod golden;
 mod properties;
+mod records;
 mod reports;
 mod world;

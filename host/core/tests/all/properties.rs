@@ -188,6 +188,32 @@ fn stranger(kind: &str, name: &str, number: usize) -> Object {
     stranger
 }
 
+#[test]
+fn a_take_over_that_came_too_late_is_made_up_for() {
+    let child = |number| WantedChild {
+        object: object("Deployment", "a", number),
+        mode: WriteMode::Apply,
+        propagation: Propagation::Background,
+        retain: false,
+    };
+    let mut case = Case::new(&json!({}));
+    let mut world = World::with(Vec::new());
+    settle(&mut case, &mut world, &decided(&[child(0)]));
+    look(&mut case, &world);
+    let plan = case.plan(&decided(&[child(1)]));
+    let applies = plan
+        .writes()
+        .filter(|write| matches!(write.request, Request::Apply { .. }));
+    applies.for_each(|write| assert!(world.carry_out(write)));
+    assert_eq!(
+        world.objects[0].label("n0"),
+        Some("x"),
+        "the entry of the POST still holds it"
+    );
+    settle(&mut case, &mut world, &decided(&[child(1)]));
+    assert_eq!(world.objects[0].label("n0"), None);
+}
+
 proptest! {
     #[test]
     fn a_plan_that_was_carried_out_is_followed_by_an_empty_one(first in children(), second in children(), meddling in meddling()) {
