@@ -55,8 +55,8 @@ impl<Settings> Context<Settings> {
     ///
     /// # Errors
     /// As [`ask`](Context::ask).
-    pub fn ask_each(&self, queries: Vec<Query>) -> Result<Vec<Answer>, Stop> {
-        let missing = self.unanswered(&queries);
+    pub fn ask_each(&self, queries: &[Query]) -> Result<Vec<Answer>, Stop> {
+        let missing = self.unanswered(queries);
         if missing.is_empty() {
             Ok(queries.iter().map(|query| self.answers[&query.id()].clone()).collect())
         } else {

@@ -38,7 +38,7 @@ impl Reconciler for Counter {
                 .limit(2)
         };
         let mut counts = Vec::new();
-        for answer in context.ask_each(counter.spec.labels.iter().map(query).collect())? {
+        for answer in context.ask_each(&counter.spec.labels.iter().map(query).collect::<Vec<_>>())? {
             counts.push(answer.all::<PartialObject>()?.len());
         }
         Ok(Outcome::unchanged().status(&json!({"counts": counts})))

@@ -75,9 +75,9 @@ fn matches(read: &Read, query: &Query, object: &Value) -> bool {
 }
 
 fn has_field(object: &Value, field: &FieldMatch) -> bool {
-    at(object, &steps(&field.path)).into_iter().any(|value| match value {
-        Value::String(text) => *text == field.value,
-        other => other.to_string() == field.value,
+    at(object, &steps(&field.path)).into_iter().any(|value| {
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        shown == field.value
     })
 }
 
