@@ -40,7 +40,7 @@ pub async fn list(options: &ListOptions) -> Result<(), ObjectsError> {
     let projection = Projection::Fields(vec![".status.startTime".into()]);
     let key = options.selection.key(&cluster, projection).await?;
     let objects = cluster.list(&key).await.map_err(|source| ObjectsError::List {
-        kind: key.kind.clone(),
+        kind: key.kind.of.clone(),
         source,
     })?;
     let rows = rows(&objects, &TimeZone::system());

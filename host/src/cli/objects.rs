@@ -3,7 +3,7 @@
 use crate::cluster::kube::{ConnectError, KubeCluster, Resource};
 use crate::cluster::{ReadError, WatchKey};
 use clap::{Args, ValueEnum};
-use windlass_core::kind::KindInfo;
+use windlass_core::kind::KindRef;
 use windlass_core::manifest::Projection;
 
 /// How alike two names are, from 0 to 1, before one is suggested for the other.
@@ -59,7 +59,7 @@ pub enum ObjectsError {
     #[error("{kind} cannot be listed")]
     List {
         /// What was to be listed.
-        kind: KindInfo,
+        kind: KindRef,
         /// Why not.
         #[source]
         source: ReadError,
@@ -68,7 +68,7 @@ pub enum ObjectsError {
     #[error("{kind} cannot be watched: {words}")]
     Watch {
         /// What was to be watched.
-        kind: KindInfo,
+        kind: KindRef,
         /// The server's words.
         words: String,
     },
@@ -161,6 +161,7 @@ fn suggestion(near: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use windlass_core::kind::KindInfo;
 
     fn resource(group: &str, kind: &str, plural: &str, short: &str) -> Resource {
         let info = KindInfo::namespaced(group, "v1", kind, plural);

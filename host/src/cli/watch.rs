@@ -9,7 +9,7 @@ use jiff::ZonedDateTime;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
-use windlass_core::kind::KindInfo;
+use windlass_core::kind::KindRef;
 use windlass_core::manifest::Projection;
 use windlass_core::object::Object;
 
@@ -48,7 +48,7 @@ struct Row {
 pub async fn watch(options: &WatchOptions) -> Result<(), ObjectsError> {
     let cluster = KubeCluster::connect().await?;
     let key = options.selection.key(&cluster, Projection::Metadata).await?;
-    let kind = key.kind.clone();
+    let kind = key.kind.of.clone();
     let screen = Screen {
         output: options.selection.output,
         out: std::io::stdout(),
@@ -62,11 +62,10 @@ pub async fn watch(options: &WatchOptions) -> Result<(), ObjectsError> {
 
 async fn show(
     mut events: impl Stream<Item = WatchEvent> + Unpin,
-    kind: &KindInfo,
+    kind: &KindRef,
     mut screen: Screen<impl Write>,
 ) -> Result<(), ObjectsError> {
     let mut known: Option<Known> = None;
-    screen.head()?;
     while let Some(event) = events.next().await {
         match event {
             WatchEvent::Failed(words) if known.is_none() => {
@@ -77,6 +76,9 @@ async fn show(
             }
             WatchEvent::Failed(words) => eprintln!("the watch was interrupted and is tried again: {words}"),
             event => {
+                if known.is_none() {
+                    screen.head()?;
+                }
                 for (happened, identity) in known.get_or_insert_default().take(event) {
                     screen.row(happened, identity)?;
                 }
@@ -204,8 +206,8 @@ mod tests {
         Object::from_value(json!({"metadata": metadata})).unwrap()
     }
 
-    fn kind() -> KindInfo {
-        KindInfo::namespaced("stable.underneathall.com", "v1", "Nginx", "nginx")
+    fn kind() -> KindRef {
+        KindRef::new("stable.underneathall.com", "v1", "Nginx")
     }
 
     async fn shown(output: Output, events: Vec<WatchEvent>) -> (Result<(), ObjectsError>, String) {
@@ -276,7 +278,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_watch_that_never_worked_should_be_an_error() {
-        let (result, _) = shown(Output::Table, vec![WatchEvent::Failed("HTTP 403: no".into())]).await;
+        let (result, text) = shown(Output::Table, vec![WatchEvent::Failed("HTTP 403: no".into())]).await;
+        assert_eq!(text, "");
         assert_eq!(
             result.unwrap_err().to_string(),
             "Nginx.stable.underneathall.com/v1 cannot be watched: HTTP 403: no"

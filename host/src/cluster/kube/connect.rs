@@ -1,5 +1,6 @@
 //! Finds the cluster the way kubectl does, and connects to it.
 
+use super::error::chain;
 use super::{KubeCluster, Timing, Transport};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -26,16 +27,22 @@ pub enum ConnectError {
     )]
     Missing(String),
     /// A kubeconfig that cannot be used.
-    #[error("the kubeconfig {0} cannot be used; `kubectl config view` shows what is in it")]
-    Kubeconfig(String, #[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the kubeconfig {path} cannot be used, `kubectl config view` shows what is in it: {words}")]
+    Kubeconfig {
+        /// The file or files.
+        path: String,
+        /// Why not.
+        words: String,
+    },
     /// A pod without a usable ServiceAccount token.
     #[error(
-        "this is a pod (KUBERNETES_SERVICE_HOST is set), but its ServiceAccount files cannot be used; is automountServiceAccountToken off?"
+        "this is a pod (KUBERNETES_SERVICE_HOST is set), but its ServiceAccount files cannot be used; is \
+         automountServiceAccountToken off? {0}"
     )]
-    InCluster(#[source] Box<dyn std::error::Error + Send + Sync>),
+    InCluster(String),
     /// TLS or credentials that cannot be used.
-    #[error("the cluster's address or credentials cannot be used")]
-    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the cluster's address or credentials cannot be used: {0}")]
+    Client(String),
 }
 
 impl KubeCluster {
@@ -56,7 +63,7 @@ impl KubeCluster {
     pub fn at(url: &str) -> Result<Self, ConnectError> {
         let url = url
             .parse::<http::Uri>()
-            .map_err(|error| ConnectError::Client(error.into()))?;
+            .map_err(|error| ConnectError::Client(chain(&error)))?;
         Self::with_config(Config::new(url))
     }
 
@@ -69,7 +76,7 @@ impl KubeCluster {
         config.default_retry = false;
         let impersonates = config.auth_info.impersonate.is_some() || config.auth_info.impersonate_groups.is_some();
         let default_namespace = config.default_namespace.clone();
-        let client = Client::try_from(config).map_err(|error| ConnectError::Client(error.into()))?;
+        let client = Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
         let transport = Transport::new(client, timing.request);
         Ok(Self {
             transport,
@@ -87,19 +94,21 @@ async fn infer() -> Result<Config, ConnectError> {
         if there.is_empty() {
             return Err(ConnectError::Missing(shown));
         }
-        return from_files(&there)
-            .await
-            .map_err(|error| ConnectError::Kubeconfig(shown, error.into()));
+        return from_files(&there).await.map_err(|error| ConnectError::Kubeconfig {
+            path: shown,
+            words: chain(&error),
+        });
     }
     let usual = std::env::home_dir().unwrap_or_default().join(".kube").join("config");
     if usual.exists() {
         let shown = usual.display().to_string();
-        return from_files(&[usual])
-            .await
-            .map_err(|error| ConnectError::Kubeconfig(shown, error.into()));
+        return from_files(&[usual]).await.map_err(|error| ConnectError::Kubeconfig {
+            path: shown,
+            words: chain(&error),
+        });
     }
     if std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
-        return Config::incluster().map_err(|error| ConnectError::InCluster(error.into()));
+        return Config::incluster().map_err(|error| ConnectError::InCluster(chain(&error)));
     }
     Err(ConnectError::Nothing(usual))
 }

@@ -3,6 +3,7 @@
 use crate::cluster::ReadError;
 use http::HeaderMap;
 use serde::Deserialize;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 use windlass_core::write::{Request, WriteError};
@@ -112,6 +113,20 @@ impl fmt::Display for Failure {
             (code, false) => write!(formatter, "HTTP {code}: {}", self.message),
         }
     }
+}
+
+/// The whole chain of an error in one line, each thing said once: hyper says `client error (Connect)`, and only its sources say what was refused.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        source = error.source();
+        let words = error.to_string();
+        if !message.contains(&words) {
+            message = format!("{message}: {words}");
+        }
+    }
+    message
 }
 
 /// The beginning of a message, never in the middle of a character.

@@ -1,6 +1,6 @@
 //! Sends requests and receives their answers, whole or line by line, each within its deadline.
 
-use super::error::Failure;
+use super::error::{Failure, chain};
 use super::throttle::Throttle;
 use bytes::{Bytes, BytesMut};
 use http::Request;
@@ -8,7 +8,6 @@ use http::header::{ACCEPT_ENCODING, HeaderValue, USER_AGENT};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
-use std::error::Error;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -148,18 +147,4 @@ impl From<kube::Error> for Failure {
             error => Self::unanswered(chain(&error)),
         }
     }
-}
-
-/// The whole chain in one line: hyper says `client error (Connect)`, and only its sources say what was refused.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        source = error.source();
-        let words = error.to_string();
-        if !message.contains(&words) {
-            message = format!("{message}: {words}");
-        }
-    }
-    message
 }
