@@ -81,6 +81,9 @@ pub(super) fn builtin(object: &mut Object) {
             }
             _ => {}
         }
+        if kind == "Pod" {
+            fill(spec, json!({"enableServiceLinks": true}));
+        }
         if let Some(pod) = pod_spec(&kind, spec) {
             normalise_pod(pod);
         }

@@ -12,6 +12,7 @@ mod custom;
 mod deletions;
 mod ownership;
 mod properties;
+mod recorded;
 mod rules;
 mod watches;
 
