@@ -1,1 +1,44 @@
 //! Loads modules and runs guests; the only place that names wasmtime.
+//!
+//! ```text
+//! bytes -> unpack -> what they are -> imports and exports -> compile -> Module -> describe -> Manifest
+//!                                                                        |
+//!                                                                        +-> guest -> Decide -> one fresh instance a decision
+//! ```
+//!
+//! Guarantees, each shown by a test beside the module that gives it:
+//!
+//! - No bytes bring the host down: whatever they are, they end as a [`Module`] or as a [`Refusal`] that says what to do.
+//! - A guest runs within [`Limits`]; whatever it does ends as an answer or as a
+//!   [`Fault`](windlass_core::decision::Fault) of this one decision.
+//! - An instance is never entered again after an error, nor after a call that was given up half way.
+//! - Equal requests give equal bytes, in any instance and any process.
+//!
+//! Modules, in the order in which they are best read: what a caller sees, then loading, then running.
+
+mod limits;
+mod refusal;
+mod load;
+
+mod bytes;
+mod imports;
+mod encode;
+mod describe;
+
+mod runtime;
+mod ticker;
+mod bindings;
+mod convert;
+mod text;
+mod state;
+mod sandbox;
+mod session;
+
+#[cfg(test)]
+mod tests;
+
+pub use bytes::{MAX_MODULE, MAX_UNPACKED, digest};
+pub use limits::Limits;
+pub use load::{Loader, Module};
+pub use refusal::{Refusal, Step};
+pub use runtime::{Capacity, Runtime, RuntimeError};

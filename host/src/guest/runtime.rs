@@ -1,0 +1,184 @@
+//! Sets the wasm engine up, once for the whole process: what it allows, how it allocates, what guests may import.
+
+use super::bindings::Reconciler;
+use super::limits::{Limits, MAX_STACK};
+use super::sandbox;
+use super::state::State;
+use super::ticker::Ticker;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+
+/// Core instances, memories and tables that one component may consist of; one made from one core module has 4, 1 and 2.
+const CORE_INSTANCES: u32 = 16;
+const MEMORIES: u32 = 2;
+const TABLES: u32 = 8;
+/// Stack of one call with everything: the guest's share and the host functions that it calls.
+const CALL_STACK: usize = 2 * MAX_STACK;
+
+/// How much the engine can do at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Decisions that can be under way at once; more wait for their turn, and never see an error of the pool (E-11).
+    pub decisions: u32,
+    /// Most memory that any guest can be allowed, which is what address space is reserved for.
+    pub memory: usize,
+    /// Length of a tick: how soon a running guest lets others run, and how exactly its time is counted.
+    pub tick: Duration,
+    /// Time that compiling one module may take (F-08).
+    pub compile: Duration,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self {
+            decisions: 64,
+            memory: 1 << 30,
+            tick: Duration::from_millis(10),
+            compile: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Why the engine could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// Mostly address space (`ulimit -v`): there is no silent way back to slower allocation (E-12).
+    #[error(
+        "cannot set up the wasm engine for {decisions} decisions at once of up to {memory} bytes each; allow more address \
+         space, or fewer decisions or less memory: {reason}"
+    )]
+    Engine {
+        /// [`Capacity::decisions`].
+        decisions: u32,
+        /// [`Capacity::memory`].
+        memory: usize,
+        /// What the engine says.
+        reason: String,
+    },
+    /// The thread that limits running time could not be started.
+    #[error("cannot start the thread that limits the running time of guests")]
+    Ticker(#[source] std::io::Error),
+}
+
+/// The engine with everything that all guests share. Cheap to clone.
+#[derive(Clone)]
+pub struct Runtime(Arc<Shared>);
+
+/// Behind [`Runtime`].
+struct Shared {
+    engine: Engine,
+    linker: Linker<State>,
+    ticker: Ticker,
+    decisions: Arc<Semaphore>,
+    capacity: Capacity,
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Runtime").field(&self.0.capacity).finish()
+    }
+}
+
+impl Runtime {
+    /// Sets the engine up and starts its ticker.
+    ///
+    /// # Errors
+    /// A [`RuntimeError`] if the address space for [`Capacity`] or a thread cannot be had.
+    pub fn new(capacity: Capacity) -> Result<Self, RuntimeError> {
+        let (decisions, memory) = (capacity.decisions, capacity.memory);
+        let failed = |why: wasmtime::Error| RuntimeError::Engine {
+            decisions,
+            memory,
+            reason: format!("{why:#}"),
+        };
+        let engine = Engine::new(&config(&capacity)).map_err(failed)?;
+        let linker = linker(&engine).map_err(failed)?;
+        let ticker = Ticker::start(&engine, capacity.tick).map_err(RuntimeError::Ticker)?;
+        let decisions = Arc::new(Semaphore::new(decisions as usize));
+        Ok(Self(Arc::new(Shared {
+            engine,
+            linker,
+            ticker,
+            decisions,
+            capacity,
+        })))
+    }
+
+    /// How many more decisions could begin right now.
+    pub fn free_decisions(&self) -> usize {
+        self.0.decisions.available_permits()
+    }
+
+    /// What it was set up for.
+    pub fn capacity(&self) -> &Capacity {
+        &self.0.capacity
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub(super) fn linker(&self) -> &Linker<State> {
+        &self.0.linker
+    }
+
+    pub(super) fn ticker(&self) -> &Ticker {
+        &self.0.ticker
+    }
+
+    pub(super) fn decisions(&self) -> &Arc<Semaphore> {
+        &self.0.decisions
+    }
+
+    /// How many ticks make the running time of `limits`; the first is only a part of one.
+    pub(super) fn ticks(&self, limits: &Limits) -> u64 {
+        let ticks = limits.time.as_nanos().div_ceil(self.0.capacity.tick.as_nanos().max(1));
+        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(1)
+    }
+}
+
+/// What every guest runs under: nothing that differs between machines or runs, and nothing that is not needed.
+fn config(capacity: &Capacity) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .epoch_interruption(true)
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        .wasm_memory64(false)
+        .cranelift_opt_level(OptLevel::Speed)
+        .generate_address_map(false)
+        .wasm_backtrace_max_frames(None)
+        .max_wasm_stack(MAX_STACK)
+        .async_stack_size(CALL_STACK)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(capacity)));
+    config
+}
+
+/// Slots for as many instances as there can be decisions. What is reserved is address space, not memory.
+fn pool(capacity: &Capacity) -> PoolingAllocationConfig {
+    let count = capacity.decisions;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(count)
+        .total_core_instances(count.saturating_mul(CORE_INSTANCES))
+        .total_memories(count.saturating_mul(MEMORIES))
+        .total_tables(count.saturating_mul(TABLES))
+        .total_stacks(count)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
+        .table_elements(Limits::default().table_entries)
+        .max_memory_size(capacity.memory);
+    pool
+}
+
+/// Everything that a guest can import: the log, and closed stand-ins for WASI.
+fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    Reconciler::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
+    sandbox::add_to_linker(&mut linker)?;
+    Ok(linker)
+}
