@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use windlass_core::kind::KindInfo;
 use windlass_core::manifest::{Manifest, Projection};
 use windlass_core::names::GROUP;
+use windlass_core::project::validate_path;
+use windlass_core::selector::Selector;
 
 /// Kinds that a guest may declare in each list.
 ///
@@ -122,10 +124,14 @@ fn own_group(info: &KindInfo) -> Option<String> {
 }
 
 fn selector(field: &str, text: &str) -> Option<String> {
-    let fits = text.len() <= MAX_TEXT && !text.chars().any(char::is_control);
-    (!fits).then(|| {
-        format!("the selector of `{field}` is longer than {MAX_TEXT} characters or has control characters in it")
-    })
+    if text.len() > MAX_TEXT {
+        return Some(format!(
+            "the selector of `{field}` is longer than {MAX_TEXT} characters"
+        ));
+    }
+    Selector::parse(text)
+        .err()
+        .map(|why| format!("in `{field}`, {}", one_line(&why.to_string(), MAX_TEXT)))
 }
 
 fn paths(of: &KindInfo, projection: &Projection) -> Option<String> {
@@ -139,10 +145,14 @@ fn path_list(field: &str, list: &[String]) -> Option<String> {
     if list.len() > MAX_PATHS {
         return Some(format!("`{field}` has {} paths; {MAX_PATHS} is the most", list.len()));
     }
-    let wrong = list.iter().find(|path| {
-        !path.starts_with('.') || path.len() < 2 || path.len() > MAX_TEXT || path.chars().any(char::is_control)
-    });
-    wrong.map(|_| format!("a path of `{field}` is not written as in a CRD printer column, such as `.spec.nodeName`"))
+    list.iter().find_map(|path| {
+        if path.len() > MAX_TEXT {
+            return Some(format!("a path of `{field}` is longer than {MAX_TEXT} characters"));
+        }
+        validate_path(path)
+            .err()
+            .map(|why| format!("in `{field}`, {}", one_line(&why.to_string(), MAX_TEXT)))
+    })
 }
 
 /// A DNS label, or with dots in it a DNS subdomain.

@@ -13,6 +13,7 @@ use super::state::State;
 use crate::decide::Decide;
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
@@ -41,6 +42,8 @@ pub(super) struct Loaded {
     pub(super) runtime: Runtime,
     pub(super) pre: ReconcilerPre<State>,
     pub(super) digest: Arc<str>,
+    /// Decisions that wanted more memory than they may have.
+    pub(super) denials: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Module {
@@ -131,6 +134,7 @@ fn load(runtime: Runtime, bytes: &[u8]) -> Result<Module, Refusal> {
         runtime,
         pre,
         digest: digest.into(),
+        denials: Arc::default(),
     });
     Ok(Module {
         loaded,
@@ -189,6 +193,11 @@ impl Module {
     /// How long compiling took.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
+    }
+
+    /// How many of its decisions wanted more memory than they may have, also those that went on without it (E-06).
+    pub fn memory_denials(&self) -> u64 {
+        self.loaded.denials.load(Ordering::Relaxed)
     }
 
     /// Asks the guest about itself, in a fresh instance, and checks what it says.

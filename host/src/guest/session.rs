@@ -8,7 +8,7 @@ use super::convert;
 use super::limits::Limits;
 use super::load::Loaded;
 use super::sandbox::Sandbox;
-use super::state::{OutOfTime, State};
+use super::state::{Lines, OutOfTime, State};
 use super::text::one_line;
 use crate::decide::{Decide, Decision};
 use async_trait::async_trait;
@@ -116,14 +116,9 @@ impl Guest {
     ) -> Result<Box<Live>, Fault> {
         let runtime = &self.loaded.runtime;
         let limits = &self.limits;
-        let digest = Arc::clone(&self.loaded.digest);
-        let state = State::new(
-            limits,
-            runtime.ticks(limits),
-            Arc::clone(&self.name),
-            digest,
-            Sandbox::new(seed, now),
-        );
+        let lines = Lines::new(Arc::clone(&self.name), Arc::clone(&self.loaded.digest), limits);
+        let denials = Arc::clone(&self.loaded.denials);
+        let state = State::new(limits, runtime.ticks(limits), lines, denials, Sandbox::new(seed, now));
         let mut store = Store::new(runtime.engine(), state);
         store.limiter(|state| &mut state.usage);
         store.set_hostcall_fuel(limits.output);
@@ -199,7 +194,7 @@ impl Guest {
     /// Says which rule or limit an error of wasmtime stands for.
     fn explain(&self, error: &wasmtime::Error, store: &Store<State>) -> Fault {
         let state = store.data();
-        if state.usage.denied {
+        if state.usage.was_denied() {
             let limit = state.usage.memory_limit() >> 20;
             return self.fault(
                 FaultKind::GuestOutOfMemory,
@@ -261,11 +256,11 @@ fn named(trap: Trap) -> String {
 /// The guest waits for something other than its turn.
 #[derive(Debug, thiserror::Error)]
 #[error("waits for something outside")]
-struct Waits;
+pub(super) struct Waits;
 
 /// Drives a call to its end. Its only reason to pause is a tick, after which it lets others run; a pause for any other
 /// reason would be a wait in real time, which no running time counts (E-02).
-async fn unless_waiting<T>(
+pub(super) async fn unless_waiting<T>(
     yielded: &AtomicBool,
     call: impl Future<Output = wasmtime::Result<T>>,
 ) -> wasmtime::Result<T> {

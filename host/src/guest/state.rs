@@ -5,7 +5,7 @@ use super::limits::{Limits, MAX_HANDLES};
 use super::sandbox::Sandbox;
 use super::text::one_line;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtxView, WasiView};
@@ -30,7 +30,9 @@ pub(super) struct Usage {
     table_entries: usize,
     /// More memory or table entries were asked for than may be used. Remembered, since all that a guest sees is a -1,
     /// and what it makes of that looks like another fault (E-06).
-    pub(super) denied: bool,
+    denied: bool,
+    /// Decisions of this module in which that happened, whatever became of them.
+    denials: Arc<AtomicU64>,
     ticks_left: u64,
     /// Set at each tick, taken by who polls the call: it yielded for others, and does not wait for anything.
     pub(super) yielded: Arc<AtomicBool>,
@@ -55,8 +57,8 @@ pub(super) struct Lines {
 }
 
 impl State {
-    /// For a new instance; `seed` makes its random numbers, `now` is its clock.
-    pub(super) fn new(limits: &Limits, ticks: u64, guest: Arc<str>, digest: Arc<str>, sandbox: Sandbox) -> Self {
+    /// For a new instance; `denials` counts those that wanted more memory than they may have.
+    pub(super) fn new(limits: &Limits, ticks: u64, lines: Lines, denials: Arc<AtomicU64>, sandbox: Sandbox) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
         Self {
@@ -66,16 +68,11 @@ impl State {
                 table_limit: limits.table_entries,
                 table_entries: 0,
                 denied: false,
+                denials,
                 ticks_left: ticks,
                 yielded: Arc::default(),
             },
-            lines: Lines {
-                guest,
-                digest,
-                left: limits.log_lines.saturating_add(1),
-                length: limits.log_line,
-                last_error: None,
-            },
+            lines,
             sandbox,
             table,
         }
@@ -93,6 +90,20 @@ impl Usage {
         Ok(())
     }
 
+    /// Remembers that more was wanted, and says that it may not be.
+    fn deny(&mut self) -> bool {
+        if !self.denied {
+            self.denied = true;
+            self.denials.fetch_add(1, Ordering::Relaxed);
+        }
+        false
+    }
+
+    /// Whether more memory or table entries were wanted than may be.
+    pub(super) fn was_denied(&self) -> bool {
+        self.denied
+    }
+
     /// Bytes of memory it may have.
     pub(super) fn memory_limit(&self) -> usize {
         self.memory_limit
@@ -101,45 +112,36 @@ impl Usage {
 
 impl ResourceLimiter for Usage {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(grow(
-            &mut self.memory,
-            self.memory_limit,
-            current,
-            desired,
-            &mut self.denied,
-        ))
+        match grown(self.memory, current, desired, self.memory_limit) {
+            Some(memory) => self.memory = memory,
+            None => return Ok(self.deny()),
+        }
+        Ok(true)
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(grow(
-            &mut self.table_entries,
-            self.table_limit,
-            current,
-            desired,
-            &mut self.denied,
-        ))
+        match grown(self.table_entries, current, desired, self.table_limit) {
+            Some(entries) => self.table_entries = entries,
+            None => return Ok(self.deny()),
+        }
+        Ok(true)
     }
 
     fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
-        self.denied = true;
+        self.deny();
         Ok(())
     }
 
     fn table_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
-        self.denied = true;
+        self.deny();
         Ok(())
     }
 }
 
-/// Counts one growth against the sum of all, and says whether it may be.
-fn grow(sum: &mut usize, limit: usize, current: usize, desired: usize, denied: &mut bool) -> bool {
-    let wanted = sum.saturating_sub(current).saturating_add(desired);
-    if wanted > limit {
-        *denied = true;
-        return false;
-    }
-    *sum = wanted;
-    true
+/// The sum of all after one growth, none if that is more than may be.
+fn grown(sum: usize, current: usize, desired: usize, limit: usize) -> Option<usize> {
+    let sum = sum.saturating_sub(current).saturating_add(desired);
+    (sum <= limit).then_some(sum)
 }
 
 impl WasiView for State {
@@ -162,6 +164,17 @@ impl log::Host for State {
 }
 
 impl Lines {
+    /// For one decision of `guest`.
+    pub(super) fn new(guest: Arc<str>, digest: Arc<str>, limits: &Limits) -> Self {
+        Self {
+            guest,
+            digest,
+            left: limits.log_lines.saturating_add(1),
+            length: limits.log_line,
+            last_error: None,
+        }
+    }
+
     fn write(&mut self, level: log::Level, message: &str) {
         let line = one_line(message, self.length);
         if matches!(level, log::Level::Error) {

@@ -1,9 +1,12 @@
 //! Shows the guarantees of [`super`], on guests that were built for it.
 
 mod bytes;
+mod compatible;
 mod convert;
 mod decisions;
 mod faults;
+mod manifests;
+mod measure;
 
 use super::{Capacity, Limits, Loader, Module, Runtime};
 use crate::decide::Decide;

@@ -226,13 +226,12 @@ fn flips() -> u32 {
     more.and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
-#[tokio::test]
-async fn f_05_one_flipped_byte_never_ends_the_process() {
-    let good = dummy();
+/// Flips one bit of `good` at a time; says how many of what came out loaded, and how many were refused.
+async fn flip(good: &[u8]) -> (u32, u32) {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let (mut loaded, mut refused) = (0, 0);
     for _ in 0..flips() {
-        let mut bytes = good.clone();
+        let mut bytes = good.to_vec();
         let at = usize::try_from(random.next_u32()).expect("fits") % bytes.len();
         bytes[at] ^= 1 << (random.next_u32() % 8);
         match LOADER.load(bytes).await {
@@ -245,13 +244,35 @@ async fn f_05_one_flipped_byte_never_ends_the_process() {
                 let refusal = module
                     .describe(&json!({}), &generous())
                     .await
-                    .expect_err("nothing here describes itself");
+                    .expect_err("nothing describes itself");
                 assert_eq!(refusal.step, Step::Describe);
                 loaded += 1;
             }
         }
     }
-    assert!(loaded > 0 && refused > 0, "{loaded} loaded, {refused} refused");
+    (loaded, refused)
+}
+
+#[tokio::test]
+async fn f_05_one_flipped_byte_never_ends_the_process() {
+    let (loaded, refused) = flip(&dummy()).await;
+    assert!(
+        loaded > 0 && refused > 0,
+        "core module: {loaded} loaded, {refused} refused"
+    );
+    let component = crate::guest::encode::encode(&dummy()).expect("encodes");
+    let (loaded, refused) = flip(&component).await;
+    assert!(
+        loaded > 0 && refused > 0,
+        "component: {loaded} loaded, {refused} refused"
+    );
+}
+
+#[tokio::test]
+async fn what_a_core_module_says_about_its_types_is_not_believed() {
+    let mut module = wat("(module)");
+    module.extend_from_slice(b"\0\x14\x0ecomponent-typehello");
+    refused("nonsense for types", module, Step::Inspect, "Invalid", &["SDK"]).await;
 }
 
 #[tokio::test]

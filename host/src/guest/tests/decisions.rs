@@ -22,7 +22,7 @@ fn friend() -> Request {
 }
 
 /// Asks, answers and decides, in one instance.
-async fn befriend(guest: &dyn Decide, pods: &[Value]) -> Value {
+pub(super) async fn befriend(guest: &dyn Decide, pods: &[Value]) -> Value {
     let mut decision = guest.begin(b"uid-1").await.expect("begins");
     let mut request = friend();
     let Ok(Reply::Ask(queries)) = decision.call(Entry::Reconcile, &request).await else {

@@ -151,6 +151,16 @@ async fn e_05_the_memory_limit_is_that_of_the_guest_in_question() {
 }
 
 #[tokio::test]
+async fn e_06_refused_memory_is_counted_whatever_the_guest_makes_of_it() {
+    let module = module("hostile").await;
+    let manifest = module.describe(&json!({}), &generous()).await.expect("describes");
+    let guest = module.guest(&manifest, &short());
+    let before = module.memory_denials();
+    let _ = decide(&*guest, &hostile("memory")).await.expect_err("wants more");
+    assert!(module.memory_denials() > before);
+}
+
+#[tokio::test]
 async fn faults_in_finalize_are_told_apart_too() {
     let guest = guest("hostile", &short()).await;
     for (finalize, kind) in [("trap", FaultKind::GuestTrapped), ("spin", FaultKind::GuestTimedOut)] {
