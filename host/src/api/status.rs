@@ -1,0 +1,118 @@
+//! Says how it goes: which module runs, which was refused and why, and how many primaries are well.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a Reconciler goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReconcilerStatus {
+    /// Generation of the spec that this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The module that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Active>,
+    /// The module that was refused last, while the source still holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
+    /// How many primaries there are and how they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primaries: Option<Primaries>,
+    /// The last decision that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LastFailure>,
+    /// `Loaded`, `Permitted`, `Synced`, and `Ready` when all of these hold and decisions succeed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
+    pub conditions: Vec<StatusCondition>,
+}
+
+/// The module that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Active {
+    /// sha256 of its bytes, in hex.
+    pub digest: String,
+    /// The first 12 characters of the digest, for people.
+    pub short_digest: String,
+    /// Name that the module gives itself.
+    pub name: String,
+    /// Version that the module gives itself.
+    pub version: String,
+    /// The kind of its primaries.
+    pub kind: String,
+    /// True if the module imports nothing but Windlass's own contract, false if it runs with closed WASI stand-ins.
+    pub strict: bool,
+    /// Hash of the rights that the module needs.
+    pub rights_hash: String,
+}
+
+/// A module that did not get in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Refused {
+    /// sha256 of its bytes, in hex; empty if there were none.
+    pub digest: String,
+    /// The step that it did not pass.
+    pub step: String,
+    /// Why, in one word.
+    pub reason: String,
+    /// Why, in a sentence, and what to do.
+    pub message: String,
+}
+
+/// How many primaries there are and how they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Primaries {
+    /// All of them.
+    pub total: u32,
+    /// Those whose last decision was carried out whole and left them ready.
+    pub ready: u32,
+    /// Those whose last decision failed.
+    pub failing: u32,
+    /// `ready/total`, for the column.
+    pub summary: String,
+}
+
+/// The last decision that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastFailure {
+    /// Namespace and name of the primary.
+    pub primary: String,
+    /// Why, in one word.
+    pub reason: String,
+    /// Why, in a sentence.
+    pub message: String,
+    /// When, RFC 3339.
+    pub time: String,
+}
+
+/// A condition (API conventions, "typical status properties").
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusCondition {
+    /// CamelCase type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// CamelCase reason.
+    pub reason: String,
+    /// A sentence for people.
+    pub message: String,
+    /// When the status changed last, RFC 3339.
+    pub last_transition_time: String,
+    /// Generation that this is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}
+
+fn conditions(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let mut schema = <Vec<StatusCondition>>::json_schema(generator);
+    schema.insert("x-kubernetes-list-type".into(), "map".into());
+    schema.insert("x-kubernetes-list-map-keys".into(), serde_json::json!(["type"]));
+    schema
+}
