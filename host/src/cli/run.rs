@@ -1,0 +1,104 @@
+//! Runs the host in the foreground, until it is told to stop.
+
+use crate::admin;
+use crate::cluster::kube::KubeCluster;
+use crate::guest::{Capacity, Loader, Runtime};
+use crate::host::Host;
+use crate::settings::Settings;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Runs the host: watches the cluster of the current KUBECONFIG, or the one this pod runs in
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  windlass run                                  on the cluster that kubectl uses
+  windlass run --source-namespace team-a        lets team-a bring modules too
+  WINDLASS_LOG=debug windlass run --log plain   with more to read")]
+pub(super) struct RunArguments {
+    /// Namespace of the host's own
+    #[arg(long, env = "WINDLASS_NAMESPACE", default_value = "windlass-system")]
+    namespace: String,
+    /// ServiceAccount of the host's own, which no module may use
+    #[arg(long, env = "WINDLASS_SERVICE_ACCOUNT", default_value = "windlass")]
+    service_account: String,
+    /// Name of this host in Events
+    #[arg(long, env = "WINDLASS_INSTANCE", default_value = "windlass")]
+    instance: String,
+    /// Another namespace whose ConfigMaps may be modules; can be given several times
+    #[arg(long = "source-namespace", env = "WINDLASS_SOURCE_NAMESPACES", value_delimiter = ',')]
+    source_namespaces: Vec<String>,
+    /// How many decisions are taken at once
+    #[arg(long, env = "WINDLASS_WORKERS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: u16,
+    /// Address of /livez, /readyz and /metrics
+    #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// How log lines look
+    #[arg(long, env = "WINDLASS_LOG_FORMAT", default_value = "plain")]
+    log: LogFormat,
+}
+
+/// What is logged without WINDLASS_LOG. kube logs every answer of 5xx as an error of its own; the watch reports it anyway.
+const DEFAULT_LOG: &str = "info,kube_client=off";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Plain,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Runs until SIGTERM or SIGINT.
+pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    start_log(arguments.log);
+    let cluster = KubeCluster::connect().await.context("there is no cluster to run on")?;
+    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+    let mut settings = Settings::new(&arguments.namespace);
+    settings.service_account = arguments.service_account;
+    settings.instance = arguments.instance;
+    settings
+        .source_namespaces
+        .extend(arguments.source_namespaces.into_iter().filter(|name| !name.is_empty()));
+    settings.workers = arguments.workers.into();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        namespace = settings.namespace,
+        "windlass starts"
+    );
+    let host = Host::new(settings, Arc::new(cluster), Loader::new(runtime));
+    host.start();
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        tracing::info!("told to stop: what runs comes to its end");
+    };
+    let listen = arguments.listen;
+    admin::serve(Arc::clone(&host), listen, stop)
+        .await
+        .with_context(|| format!("{listen} cannot be listened on; choose another address with --listen"))?;
+    host.stop().await;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start_log(format: LogFormat) {
+    let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOG));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    match format {
+        LogFormat::Plain => builder.init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+}

@@ -1,0 +1,260 @@
+//! Runs a module on a cluster in memory until nothing moves any more, and prints what it would have written.
+
+use super::{Output, difference, files, rbac};
+use crate::api;
+use crate::cluster::Cluster;
+use crate::cluster::memory::{MemoryCluster, Recorded, WriteAuthor};
+use crate::guest::{Capacity, Limits, Loader, Module, Runtime};
+use crate::host::Host;
+use crate::settings::Settings;
+use anyhow::{Context, anyhow, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use windlass_core::key::ReconcilerId;
+use windlass_core::manifest::Manifest;
+use windlass_core::names::{ANNOTATION_CONSENT, LABEL_MODULE};
+use windlass_core::object::Object;
+use windlass_core::write::{Identity, Subresource};
+
+/// Runs a module on a cluster in memory, and prints every write as a difference; needs no cluster
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  windlass simulate nginx.wasm -f crd.yaml -f nginx.yaml
+  kubectl get nginx,deployments -o yaml | windlass simulate nginx.wasm -f -
+  windlass simulate nginx.wasm -f samples/ --settings settings.yaml -o json")]
+pub(super) struct SimulateArguments {
+    /// The module
+    module: PathBuf,
+    /// Objects that are there: a file, a folder, or - for standard input; can be given several times
+    #[arg(short = 'f', long = "filename", required = true)]
+    files: Vec<PathBuf>,
+    /// What the module is told, a YAML map
+    #[arg(long)]
+    settings: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(short, long, default_value = "text")]
+    output: Output,
+}
+
+/// How long it may take until nothing moves; a module that always wants something more is stopped then.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// Namespace of the simulated host.
+const NAMESPACE: &str = "windlass-system";
+/// Name of the simulated Reconciler.
+const NAME: &str = "simulated";
+
+pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<ExitCode> {
+    let bytes = files::module(&arguments.module)?;
+    let objects = files::objects(&arguments.files)?;
+    let settings = rbac::settings(arguments.settings.as_ref())?;
+    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+    let loader = Loader::new(runtime);
+    let refused =
+        |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
+    let module = loader.load(bytes.clone()).await.map_err(refused)?;
+    let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
+    let cluster = cluster(&manifest, objects).await?;
+    let primaries = cluster.list(&manifest.primary.kind.of).len();
+    install(&cluster, &bytes, &settings)?;
+    let begun = Instant::now();
+    let mark = cluster.mark();
+    let standings = run(cluster.clone(), loader, module.clone()).await?;
+    let simulated = Simulated {
+        time: begun.elapsed(),
+        writes: cluster
+            .writes_since(mark)
+            .into_iter()
+            .filter(is_of_the_module)
+            .collect(),
+        standings,
+        primaries,
+    };
+    match arguments.output {
+        Output::Text => simulated.print(&module, &manifest)?,
+        Output::Json => println!("{}", serde_json::to_string_pretty(&simulated.json(&module, &manifest))?),
+    }
+    Ok(if simulated.failed() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// A cluster with these objects. Kinds without a CRD are served as the module says.
+async fn cluster(manifest: &Manifest, objects: Vec<Object>) -> anyhow::Result<MemoryCluster> {
+    let cluster = MemoryCluster::with_clock(jiff::Timestamp::now);
+    let (crds, mut others): (Vec<Object>, Vec<Object>) = objects
+        .into_iter()
+        .partition(|object| object.kind().kind == "CustomResourceDefinition");
+    cluster.load(crds).context("a CRD cannot be taken in")?;
+    let children = manifest.children.iter().map(|child| &child.kind);
+    let reads = manifest.reads.iter().map(|read| &read.kind);
+    for kind in std::iter::once(&manifest.primary.kind).chain(children).chain(reads) {
+        if cluster.discover(&kind.of).await?.is_none() {
+            cluster.declare(kind.clone());
+        }
+    }
+    for object in &mut others {
+        // As kubectl does: what has no namespace and needs one is in `default`.
+        let served = cluster.discover(&object.kind()).await?;
+        if object.namespace().is_none() && served.is_some_and(|served| served.kind.namespaced) {
+            object.metadata_mut().insert("namespace".into(), "default".into());
+        }
+    }
+    cluster.load(others).context("an object cannot be taken in")?;
+    if cluster.list(&manifest.primary.kind.of).is_empty() {
+        bail!(
+            "none of the objects is a {}, which is what the module is about",
+            manifest.primary.kind.of
+        );
+    }
+    Ok(cluster)
+}
+
+/// Drops the module in, as a platform team would.
+fn install(cluster: &MemoryCluster, bytes: &[u8], settings: &Value) -> anyhow::Result<()> {
+    let objects = [
+        api::crd(),
+        json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"namespace": NAMESPACE, "name": NAME, "annotations": {ANNOTATION_CONSENT: NAME}},
+        }),
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"namespace": NAMESPACE, "name": NAME, "labels": {LABEL_MODULE: "true"}},
+            "binaryData": {"module.wasm": STANDARD.encode(bytes)},
+            "data": {"settings.yaml": settings.to_string()},
+        }),
+    ];
+    let objects = objects.into_iter().filter_map(Object::from_value).collect();
+    cluster.load(objects).context("the simulated host cannot be set up")
+}
+
+/// Runs the whole host until nothing moves; gives how the primaries stand then.
+async fn run(
+    cluster: MemoryCluster,
+    loader: Loader,
+    module: Module,
+) -> anyhow::Result<Vec<(String, crate::reconcilers::Standing)>> {
+    let host = Host::new(Settings::new(NAMESPACE), Arc::new(cluster.clone()), loader);
+    let _shared = host.modules.share(module);
+    let id = ReconcilerId::new(NAMESPACE, NAME);
+    host.start();
+    let quiet = tokio::time::timeout(DEADLINE, async {
+        loop {
+            cluster.delivered().await;
+            if host.is_idle() && cluster.is_drained() && host.reconcilers.active(&id).is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    let quiet = quiet.await.is_ok();
+    let standings = host.reconcilers.standings(&id);
+    host.stop().await;
+    if !quiet {
+        let said = cluster.list(&api::reconciler_kind().of).pop();
+        let why = said
+            .as_ref()
+            .and_then(|reconciler| reconciler.at(&["status", "conditions"]))
+            .map(Value::to_string);
+        let why = why.unwrap_or_else(|| "the module did not get in".into());
+        bail!("it did not come to rest within {} s: {why}", DEADLINE.as_secs());
+    }
+    Ok(standings)
+}
+
+/// Whether a write is the module's doing, and not the simulated host's own books.
+fn is_of_the_module(record: &Recorded) -> bool {
+    matches!(record.author, WriteAuthor::Through(Identity::ServiceAccount { .. }))
+}
+
+/// What came of it.
+struct Simulated {
+    time: Duration,
+    writes: Vec<Recorded>,
+    standings: Vec<(String, crate::reconcilers::Standing)>,
+    primaries: usize,
+}
+
+impl Simulated {
+    fn failed(&self) -> bool {
+        self.standings.iter().any(|(_, standing)| standing.is_failing())
+    }
+
+    fn print(&self, module: &Module, manifest: &Manifest) -> anyhow::Result<()> {
+        let strict = if module.is_strict() { "strict" } else { "compatible" };
+        println!(
+            "{} {} ({strict}), for {}",
+            manifest.name, manifest.version, manifest.primary.kind.of
+        );
+        for record in &self.writes {
+            println!("\n{}", headline(record));
+            match &record.error {
+                Some(error) => println!("  refused: {error}"),
+                None => print!("{}", difference::text(record.before.as_ref(), record.after.as_ref())?),
+            }
+        }
+        let ready = self.standings.iter().filter(|(_, standing)| standing.ready).count();
+        println!();
+        for (primary, standing) in self.standings.iter().filter(|(_, standing)| !standing.ready) {
+            println!("{primary}: {}: {}", standing.reason, standing.message);
+        }
+        println!(
+            "{ready}/{} ready after {} writes in {:.1} ms (compiled before in {:.0} ms)",
+            self.primaries,
+            self.writes.len(),
+            self.time.as_secs_f64() * 1e3,
+            module.compile_time().as_secs_f64() * 1e3,
+        );
+        Ok(())
+    }
+
+    fn json(&self, module: &Module, manifest: &Manifest) -> Value {
+        let writes = self.writes.iter().map(|record| {
+            json!({
+                "verb": verb(record),
+                "object": record.target.reference(),
+                "subresource": record.subresource,
+                "manager": record.manager,
+                "before": difference::json(record.before.as_ref()),
+                "after": difference::json(record.after.as_ref()),
+                "error": record.error.as_ref().map(ToString::to_string),
+            })
+        });
+        let primaries = self.standings.iter().map(|(primary, standing)| {
+            json!({
+                "primary": primary, "ready": standing.ready,
+                "reason": standing.reason, "message": standing.message,
+            })
+        });
+        json!({
+            "module": {
+                "name": manifest.name, "version": manifest.version, "digest": module.digest(),
+                "strict": module.is_strict(), "compileMilliseconds": module.compile_time().as_secs_f64() * 1e3,
+            },
+            "milliseconds": self.time.as_secs_f64() * 1e3,
+            "writes": writes.collect::<Vec<_>>(),
+            "primaries": primaries.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The verb as RBAC calls it.
+fn verb(record: &Recorded) -> String {
+    format!("{:?}", record.verb).to_lowercase()
+}
+
+fn headline(record: &Recorded) -> String {
+    let part = match record.subresource {
+        Subresource::None => "",
+        Subresource::Status => " (status)",
+    };
+    format!("{} {}{part}", verb(record), record.target.reference())
+}

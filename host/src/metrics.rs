@@ -1,0 +1,161 @@
+//! Counts what the host does, for /metrics; labels are short lists of words, never names of objects.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+use windlass_core::decision::{Decided, FailureKind};
+use windlass_core::reason::Reason;
+use windlass_core::write::{Request, WriteError};
+
+/// Guest and result of a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DecisionLabels {
+    guest: String,
+    result: String,
+}
+
+/// Verb and result of a write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabels {
+    verb: &'static str,
+    result: &'static str,
+}
+
+/// Why a module was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: String,
+}
+
+/// Everything that is counted.
+pub struct Metrics {
+    decisions: Family<DecisionLabels, Counter>,
+    decision_seconds: Histogram,
+    writes: Family<WriteLabels, Counter>,
+    modules_refused: Family<ReasonLabels, Counter>,
+    /// Modules taken up.
+    pub swaps: Counter,
+    /// Runs that a fault of the host's own ended.
+    pub panics: Counter,
+    queue_depth: Gauge,
+    reconcilers_active: Gauge,
+    registry: Registry,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            decisions: Family::default(),
+            decision_seconds: Histogram::new(exponential_buckets(0.000_05, 4.0, 10)),
+            writes: Family::default(),
+            modules_refused: Family::default(),
+            swaps: Counter::default(),
+            panics: Counter::default(),
+            queue_depth: Gauge::default(),
+            reconcilers_active: Gauge::default(),
+            registry: Registry::with_prefix("windlass"),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "decisions",
+            "Decisions taken, by guest and result",
+            self.decisions.clone(),
+        );
+        registry.register(
+            "decision_seconds",
+            "Time of a decision, answers included",
+            self.decision_seconds.clone(),
+        );
+        registry.register("writes", "Writes sent, by verb and result", self.writes.clone());
+        registry.register(
+            "modules_refused",
+            "Modules refused, by reason",
+            self.modules_refused.clone(),
+        );
+        registry.register("swaps", "Modules taken up", self.swaps.clone());
+        registry.register(
+            "reconcile_panics",
+            "Runs that a fault of the host's own ended",
+            self.panics.clone(),
+        );
+        registry.register(
+            "queue_depth",
+            "Primaries that wait for a decision now",
+            self.queue_depth.clone(),
+        );
+        registry.register(
+            "reconcilers_active",
+            "Reconcilers whose module runs",
+            self.reconcilers_active.clone(),
+        );
+    }
+
+    /// Counts a decision.
+    pub fn decided(&self, guest: &str, decided: &Decided, time: Duration) {
+        let result = match decided {
+            Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => "Decided".into(),
+            Decided::Failed(failure) if failure.kind == FailureKind::Waiting => "Waiting".into(),
+            Decided::Failed(_) => "Invalid".into(),
+            Decided::Faulted(fault) => Reason::from(fault.kind).to_string(),
+        };
+        self.decisions
+            .get_or_create(&DecisionLabels {
+                guest: guest.into(),
+                result,
+            })
+            .inc();
+        self.decision_seconds.observe(time.as_secs_f64());
+    }
+
+    /// Counts a write.
+    pub fn wrote(&self, request: &Request, error: Option<&WriteError>) {
+        let verb = match request {
+            Request::Create(_) => "create",
+            Request::Apply { .. } => "apply",
+            Request::JsonPatch(_) | Request::MergePatch(_) => "patch",
+            Request::Delete { .. } => "delete",
+        };
+        let result = match error {
+            None => "Done",
+            Some(WriteError::AlreadyExists) => "AlreadyExists",
+            Some(WriteError::Conflict(_)) => "Conflict",
+            Some(WriteError::Stale(_)) => "Stale",
+            Some(WriteError::NotFound(_)) => "NotFound",
+            Some(WriteError::Forbidden(_)) => "Forbidden",
+            Some(WriteError::Invalid(_)) => "Invalid",
+            Some(WriteError::Unavailable(_)) => "Unavailable",
+        };
+        self.writes.get_or_create(&WriteLabels { verb, result }).inc();
+    }
+
+    /// Counts a refused module; the reason is one of a fixed list.
+    pub fn module_refused(&self, reason: &str) {
+        self.modules_refused
+            .get_or_create(&ReasonLabels { reason: reason.into() })
+            .inc();
+    }
+
+    /// Everything in the Prometheus text format, with the gauges as they are now.
+    pub fn text(&self, queue_depth: usize, reconcilers_active: usize) -> String {
+        self.queue_depth.set(i64::try_from(queue_depth).unwrap_or(i64::MAX));
+        self.reconcilers_active
+            .set(i64::try_from(reconcilers_active).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(error) => format!("# metrics could not be written: {error}\n"),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Shares one compiled module among all Reconcilers that use the same bytes (F-15).
+
+use crate::guest::Module;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The modules in use, by digest. Holds none itself: the last user's end is the module's.
+#[derive(Debug, Default)]
+pub struct Modules {
+    by_digest: Mutex<HashMap<String, Weak<Module>>>,
+}
+
+impl Modules {
+    /// The module of a digest, if somebody uses it.
+    pub fn get(&self, digest: &str) -> Option<Arc<Module>> {
+        self.by_digest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(digest)?
+            .upgrade()
+    }
+
+    /// Lets others share a module.
+    pub fn share(&self, module: Module) -> Arc<Module> {
+        let module = Arc::new(module);
+        let mut modules = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.retain(|_, module| module.strong_count() > 0);
+        modules.insert(module.digest().to_owned(), Arc::downgrade(&module));
+        module
+    }
+}

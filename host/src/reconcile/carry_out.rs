@@ -1,0 +1,242 @@
+//! Carries out plans write by write, and plans again where the cluster was not as the store had it.
+
+use super::assemble::{self, Assembled};
+use crate::cluster::WatchKey;
+use crate::host::Host;
+use crate::reconcilers::Activation;
+use crate::router::route;
+use windlass_core::decision::{ChildrenPlan, Decided, DesiredChild, WriteMode};
+use windlass_core::kind::ObjectRef;
+use windlass_core::object::Object;
+use windlass_core::plan::{Blocked, Plan, Situation, plan};
+use windlass_core::write::{Applied, Request, Target, Write, WriteError};
+
+/// How often a plan is made again within one run, before the key's delay takes over.
+const MAX_PLANS: usize = 3;
+
+/// What became of a decision.
+#[derive(Default)]
+pub(super) struct Carried {
+    pub(super) primary: Object,
+    pub(super) blocked: Vec<Blocked>,
+    pub(super) applied: Vec<Applied>,
+}
+
+/// What was learnt by writing, and makes another plan necessary.
+#[derive(Default)]
+struct Learnt {
+    in_the_way: Vec<Object>,
+    immutable: Vec<ObjectRef>,
+    refreshed: bool,
+}
+
+/// Plans and writes until nothing is left to write, or nothing more can be done now.
+pub(super) async fn carry_out(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    decided: &Decided,
+) -> Carried {
+    let mut primary = assembled.primary.clone();
+    let mut children = assembled.children.clone();
+    let mut learnt = Learnt::default();
+    let mut applied = Vec::new();
+    for round in 1.. {
+        let situation = Situation {
+            actor: &activation.actor,
+            manifest: &activation.manifest,
+            primary: &primary,
+            children: &children,
+            in_the_way: &learnt.in_the_way,
+            immutable: &learnt.immutable,
+        };
+        let plan = plan(&situation, decided);
+        learnt.refreshed = false;
+        let last = round == MAX_PLANS;
+        let mut run = Run {
+            host,
+            activation,
+            primary: &primary,
+            decided,
+            last,
+            applied: Vec::new(),
+            learnt: &mut learnt,
+        };
+        run.plan(&plan).await;
+        let again = run.learnt.refreshed;
+        applied.extend(run.applied);
+        primary = stored_primary(host, activation, &primary);
+        if !again {
+            return Carried {
+                primary,
+                blocked: plan.blocked,
+                applied,
+            };
+        }
+        applied.retain(|applied: &Applied| applied.error.is_none());
+        children = assemble::children(host, activation, primary.uid());
+    }
+    Carried::default()
+}
+
+/// The primary as it is after our own writes.
+fn stored_primary(host: &Host, activation: &Activation, primary: &Object) -> Object {
+    let watch = activation.watched.primary(primary.namespace());
+    watch
+        .and_then(|watch| host.store.by_uid(watch, primary.uid()))
+        .unwrap_or_else(|| primary.clone())
+}
+
+/// One pass over one plan.
+struct Run<'a> {
+    host: &'a Host,
+    activation: &'a Activation,
+    primary: &'a Object,
+    decided: &'a Decided,
+    /// What fails now is final for this run.
+    last: bool,
+    applied: Vec<Applied>,
+    learnt: &'a mut Learnt,
+}
+
+impl Run<'_> {
+    async fn plan(&mut self, plan: &Plan) {
+        if plan.confirm_primary && !self.confirm().await {
+            return;
+        }
+        if let Some(finalizer) = &plan.finalizer {
+            // Stored before the first child exists; the other writes were planned without it and are planned again.
+            if self.write(finalizer).await {
+                self.learnt.refreshed = true;
+            }
+            return;
+        }
+        let mut whole = true;
+        for child in &plan.children {
+            // One that fails does not stop the others (G-06).
+            whole &= self.write(child).await;
+        }
+        if whole {
+            for delete in &plan.prune {
+                whole &= self.write(delete).await;
+            }
+        }
+        if let Some(primary) = plan.primary.as_ref()
+            && whole
+        {
+            whole &= self.write(primary).await;
+        }
+        if let Some(release) = plan.release.as_ref()
+            && whole
+            && plan.blocked.is_empty()
+        {
+            self.write(release).await;
+        }
+    }
+
+    /// Whether the live primary is the one that was planned for and not being deleted. If it is not, the watch will say
+    /// so and wake it again; nothing of the plan is carried out.
+    async fn confirm(&self) -> bool {
+        let target = Target::of(&self.activation.manifest.primary.kind, self.primary);
+        match self.host.cluster.get(&target).await {
+            Ok(Some(live)) => live.uid() == self.primary.uid() && !live.is_being_deleted(),
+            Ok(None) | Err(_) => false,
+        }
+    }
+
+    /// Sends one write; true if it was done, or is no longer needed.
+    async fn write(&mut self, write: &Write) -> bool {
+        let outcome = self.host.cluster.apply(write).await;
+        self.host.metrics.wrote(&write.request, outcome.as_ref().err());
+        let error = match outcome {
+            Ok(object) => {
+                object
+                    .into_iter()
+                    .for_each(|object| self.lay_over(&write.target, object));
+                None
+            }
+            Err(WriteError::NotFound(_)) if matches!(write.request, Request::Delete { .. }) => None,
+            Err(error) if self.learn(write, &error).await => return false,
+            Err(error) => Some(error),
+        };
+        let done = error.is_none();
+        self.applied.push(Applied {
+            target: write.target.clone(),
+            error,
+        });
+        done
+    }
+
+    /// Whether another plan may do better, now that the live object is known.
+    async fn learn(&mut self, write: &Write, error: &WriteError) -> bool {
+        if self.last {
+            return false;
+        }
+        let stale = match (&write.request, error) {
+            (_, WriteError::AlreadyExists | WriteError::Conflict(_)) => true,
+            (Request::JsonPatch(_), WriteError::Invalid(_)) => true,
+            (Request::Apply { .. }, WriteError::Invalid(_)) => {
+                let target = write.target.reference();
+                if may_recreate(self.decided, &target) && !self.learnt.immutable.contains(&target) {
+                    self.learnt.immutable.push(target);
+                    self.learnt.refreshed = true;
+                    return true;
+                }
+                false
+            }
+            _ => false,
+        };
+        if !stale {
+            return false;
+        }
+        let Ok(Some(live)) = self.host.cluster.get(&write.target).await else {
+            return false;
+        };
+        if self
+            .watch(&write.target)
+            .is_some_and(|watch| self.host.store.by_uid(watch, live.uid()).is_some())
+        {
+            self.lay_over(&write.target, live);
+        } else {
+            self.learnt
+                .in_the_way
+                .retain(|object| object.reference() != live.reference());
+            self.learnt.in_the_way.push(live);
+        }
+        self.learnt.refreshed = true;
+        true
+    }
+
+    /// Read your writes: what came back is what the store says until the watch has caught up.
+    fn lay_over(&self, target: &Target, object: Object) {
+        let Some(watch) = self.watch(target) else { return };
+        let changes = self.host.store.overlay(watch, object);
+        route(self.host, watch, &changes, Some(&self.activation.id));
+    }
+
+    fn watch(&self, target: &Target) -> Option<&WatchKey> {
+        let watched = &self.activation.watched;
+        if target.kind == self.activation.manifest.primary.kind {
+            return watched.primary(target.namespace.as_deref());
+        }
+        watched.child(&target.kind.of, target.namespace.as_deref())
+    }
+}
+
+/// Whether the guest lets this child be deleted and made again where it cannot be changed.
+fn may_recreate(decided: &Decided, target: &ObjectRef) -> bool {
+    let (Decided::Outcome(outcome) | Decided::Proceed(outcome)) = decided else {
+        return false;
+    };
+    let ChildrenPlan::Exactly(children) = &outcome.children else {
+        return false;
+    };
+    children.iter().any(|child| match child {
+        DesiredChild::Want(wanted) => {
+            wanted.mode == WriteMode::ApplyOrRecreate
+                && wanted.object.name() == target.name
+                && wanted.object.kind().same_group_kind(&target.of)
+        }
+        DesiredChild::Hold(_) => false,
+    })
+}

@@ -1,0 +1,118 @@
+//! Writes status and Events of what a decision came to, and says when the key is wanted again.
+
+use super::assemble::{Assembled, Unreadable};
+use super::carry_out::Carried;
+use crate::events;
+use crate::host::Host;
+use crate::queue::Ended;
+use crate::reconcilers::{Activation, Standing};
+use crate::router::route;
+use windlass_core::decision::Decided;
+use windlass_core::key::Key;
+use windlass_core::key::PrimaryName;
+use windlass_core::reason::Reason;
+use windlass_core::report::{self, Next, Report};
+use windlass_core::write::{Identity, WriteError};
+
+/// Writes what is to be told; gives the end of this run.
+pub(super) async fn tell(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    decided: &Decided,
+    carried: &Carried,
+) -> Ended {
+    let now = format!("{:.0}", host.now());
+    let report = report::report(&report::Ended {
+        actor: &activation.actor,
+        manifest: &activation.manifest,
+        served: &activation.served,
+        primary: &carried.primary,
+        decided,
+        blocked: &carried.blocked,
+        applied: &carried.applied,
+        now: &now,
+    });
+    let standing = Standing {
+        ready: report.ready,
+        reason: report.reason,
+        message: report.message.clone(),
+    };
+    if standing.is_failing() {
+        tracing::warn!(
+            reconciler = %activation.id, primary = %assembled.name, reason = %report.reason, "{}", report.message
+        );
+        host.reconcilers
+            .note_failure(&activation.id, assembled.name.clone(), now.clone());
+    }
+    let before = host
+        .reconcilers
+        .note(host, &activation.id, assembled.name.clone(), standing.clone());
+    let told = before.as_ref() == Some(&standing);
+    let written = write_status(host, activation, &report).await;
+    for event in &report.events {
+        let identity = if event.from_guest {
+            &activation.actor.identity
+        } else {
+            &Identity::Host
+        };
+        // A failure that was told is not told again while it stays the same (I-05).
+        if event.from_guest || !told {
+            events::write(host, identity, &assembled.primary, event).await;
+        }
+    }
+    match (written, report.next) {
+        (false, _) | (true, Next::Backoff) => Ended::Failed,
+        (true, Next::OnChange) => Ended::Done,
+        (true, Next::After(delay)) => Ended::After(delay),
+    }
+}
+
+/// Writes the status; false if it has to be tried again.
+async fn write_status(host: &Host, activation: &Activation, report: &Report) -> bool {
+    for write in &report.writes {
+        let outcome = host.cluster.apply(write).await;
+        host.metrics.wrote(&write.request, outcome.as_ref().err());
+        match outcome {
+            Ok(Some(primary)) => {
+                if let Some(watch) = activation.watched.primary(primary.namespace()) {
+                    let changes = host.store.overlay(watch, primary);
+                    route(host, watch, &changes, Some(&activation.id));
+                }
+            }
+            Ok(None) | Err(WriteError::NotFound(_)) => {}
+            Err(error) => {
+                let primary = write.target.reference();
+                tracing::warn!(reconciler = %activation.id, %primary, "status could not be written: {error}");
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Notes a primary that cannot be shown to its guest. Nothing is written to it.
+pub(super) fn not_readable(host: &Host, activation: &Activation, key: &Key, why: &Unreadable) -> Ended {
+    let reason = match why {
+        Unreadable::Forbidden(_) => Reason::ApplyForbidden,
+        Unreadable::Unknown(_) => Reason::ClusterUnavailable,
+    };
+    tracing::warn!(%key, %reason, "{why}");
+    let name = PrimaryName {
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+    };
+    host.reconcilers
+        .note_failure(&activation.id, name.clone(), format!("{:.0}", host.now()));
+    host.reconcilers.note(
+        host,
+        &activation.id,
+        name,
+        Standing {
+            ready: false,
+            reason,
+            message: why.to_string(),
+        },
+    );
+    Ended::Failed
+}

@@ -1,0 +1,129 @@
+//! Is what one Reconciler runs: a guest with everything that its decisions depend on, never changed, only replaced.
+
+use super::Watched;
+use crate::cluster::WatchKey;
+use crate::decide::Decide;
+use crate::guest::Limits;
+use crate::store::Store;
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
+use windlass_core::change::{Change, Dependencies, primary_uid_of};
+use windlass_core::decision::Query;
+use windlass_core::key::PrimaryName;
+use windlass_core::key::{Key, ReconcilerId};
+use windlass_core::kind::KindRef;
+use windlass_core::manifest::Manifest;
+use windlass_core::object::Object;
+use windlass_core::schema::Served;
+use windlass_core::write::Actor;
+
+/// A guest in use.
+///
+/// Guarantees: a decision holds one activation from its start to its end, so that a swap mixes no versions.
+pub struct Activation {
+    /// Whose it is.
+    pub id: ReconcilerId,
+    /// As whom it reads and writes.
+    pub actor: Actor,
+    /// sha256 of the module.
+    pub digest: String,
+    /// Whether the module imports nothing but the contract.
+    pub strict: bool,
+    /// What the module said about itself.
+    pub manifest: Manifest,
+    /// Takes the decisions.
+    pub guest: Arc<dyn Decide>,
+    /// What every decision is told.
+    pub settings: Value,
+    /// How the kind of the primaries is served.
+    pub served: Served,
+    /// Declared optional kinds that are not served.
+    pub not_served: Vec<KindRef>,
+    /// Where everything is found.
+    pub watched: Watched,
+    /// Namespaces of its primaries; one none for all of them.
+    pub namespaces: Vec<Option<String>>,
+    /// The host's key for seeds, if the guest needs seeds.
+    pub seed_key: Option<Vec<u8>>,
+    /// Which primaries wait for what. Fresh with every activation, since each primary is decided again then.
+    pub dependencies: Mutex<Dependencies>,
+    /// What one decision may use.
+    pub limits: Limits,
+    /// When it was taken up.
+    pub since: Instant,
+    /// Set when its Reconciler is being deleted: no decision begins any more.
+    pub leaving: AtomicBool,
+}
+
+impl Activation {
+    /// Lets no decision begin any more.
+    pub fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no decision begins any more.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// The keys that a change of one of its watches concerns.
+    pub fn woken_by(&self, store: &Store, watch: &WatchKey, change: &Change) -> Vec<Key> {
+        let mut keys = Vec::new();
+        if self.watched.primaries.contains(watch) {
+            let object = change.new.as_ref().or(change.old.as_ref());
+            keys.extend(object.map(|object| self.key(PrimaryName::of(object))));
+        }
+        if self.watched.children.contains(watch) {
+            keys.extend(
+                self.primaries_of(store, change)
+                    .map(|primary| self.key(PrimaryName::of(&primary))),
+            );
+        }
+        if self.watched.reads.contains(watch) {
+            keys.extend(
+                self.dependencies(|all| all.woken_by(change))
+                    .into_iter()
+                    .map(|name| self.key(name)),
+            );
+        }
+        keys
+    }
+
+    /// Takes down what a decision asked: from now on a change of any answer wakes the primary.
+    pub fn depend(&self, primary: PrimaryName, queries: Vec<Query>) {
+        self.dependencies(|all| all.replace(primary, queries));
+    }
+
+    /// Forgets a primary that is gone.
+    pub fn forget(&self, primary: &PrimaryName) {
+        self.dependencies(|all| all.forget(primary));
+    }
+
+    /// Every primary there is.
+    pub fn primaries(&self, store: &Store) -> Vec<Object> {
+        self.watched.primaries.iter().flat_map(|key| store.all(key)).collect()
+    }
+
+    /// The key of a primary.
+    pub fn key(&self, primary: PrimaryName) -> Key {
+        Key {
+            reconciler: self.id.clone(),
+            namespace: primary.namespace,
+            name: primary.name,
+        }
+    }
+
+    fn primaries_of<'a>(&'a self, store: &'a Store, change: &'a Change) -> impl Iterator<Item = Object> + 'a {
+        let children = change.old.iter().chain(change.new.iter());
+        let mut uids: Vec<&str> = children.filter_map(primary_uid_of).collect();
+        uids.dedup();
+        uids.into_iter()
+            .filter_map(|uid| self.watched.primaries.iter().find_map(|key| store.by_uid(key, uid)))
+    }
+
+    fn dependencies<T>(&self, with: impl FnOnce(&mut Dependencies) -> T) -> T {
+        with(&mut self.dependencies.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,141 @@
+//! Counts how a Reconciler's primaries stand.
+
+use crate::api::{LastFailure, Primaries};
+use std::collections::HashMap;
+use windlass_core::key::PrimaryName;
+use windlass_core::reason::Reason;
+
+/// How a primary stands after its last decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether it is ready.
+    pub ready: bool,
+    /// `Reconciled`, or why not.
+    pub reason: Reason,
+    /// The same in a sentence.
+    pub message: String,
+}
+
+/// How all primaries of one Reconciler stand.
+#[derive(Debug, Default)]
+pub struct Tally {
+    standings: HashMap<PrimaryName, Standing>,
+    /// The last failure, kept while that primary still fails.
+    last_failure: Option<(PrimaryName, String)>,
+}
+
+impl Tally {
+    /// Notes how a primary stands; gives what was noted before.
+    pub fn note(&mut self, primary: PrimaryName, standing: Standing) -> Option<Standing> {
+        self.standings.insert(primary, standing)
+    }
+
+    /// Remembers when a primary failed last.
+    pub fn failed(&mut self, primary: PrimaryName, time: String) {
+        self.last_failure = Some((primary, time));
+    }
+
+    /// Forgets a primary that is gone.
+    pub fn forget(&mut self, primary: &PrimaryName) {
+        self.standings.remove(primary);
+    }
+
+    /// How many primaries were decided about.
+    pub fn decided(&self) -> usize {
+        self.standings.len()
+    }
+
+    /// How each primary stands, by name.
+    pub fn standings(&self) -> Vec<(String, Standing)> {
+        let mut standings: Vec<_> = self
+            .standings
+            .iter()
+            .map(|(name, standing)| (name.to_string(), standing.clone()))
+            .collect();
+        standings.sort_by(|one, other| one.0.cmp(&other.0));
+        standings
+    }
+
+    /// The counts, for so many primaries in all.
+    pub fn primaries(&self, total: usize) -> Primaries {
+        let count = |wanted: fn(&Standing) -> bool| {
+            u32::try_from(self.standings.values().filter(|standing| wanted(standing)).count()).unwrap_or(u32::MAX)
+        };
+        let total = u32::try_from(total).unwrap_or(u32::MAX);
+        let ready = count(|standing| standing.ready).min(total);
+        let failing = count(Standing::is_failing).min(total);
+        Primaries {
+            total,
+            ready,
+            failing,
+            summary: format!("{ready}/{total}"),
+        }
+    }
+
+    /// The last failure, if that primary still fails.
+    pub fn last_failure(&self) -> Option<LastFailure> {
+        let (primary, time) = self.last_failure.as_ref()?;
+        let standing = self.standings.get(primary).filter(|standing| standing.is_failing())?;
+        Some(LastFailure {
+            primary: primary.to_string(),
+            reason: standing.reason.to_string(),
+            message: standing.message.clone(),
+            time: time.clone(),
+        })
+    }
+}
+
+impl Standing {
+    /// Whether somebody should look at it.
+    pub fn is_failing(&self) -> bool {
+        !matches!(
+            self.reason,
+            Reason::Reconciled | Reason::Waiting | Reason::Deleting | Reason::WaitingForOldChild
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> PrimaryName {
+        PrimaryName {
+            namespace: Some("team".into()),
+            name: name.into(),
+        }
+    }
+
+    fn standing(ready: bool, reason: Reason) -> Standing {
+        Standing {
+            ready,
+            reason,
+            message: "as it is".into(),
+        }
+    }
+
+    #[test]
+    fn counts_follow_the_last_decision_of_each_primary() {
+        let mut tally = Tally::default();
+        tally.note(name("a"), standing(true, Reason::Reconciled));
+        tally.note(name("b"), standing(false, Reason::GuestTrapped));
+        tally.note(name("c"), standing(false, Reason::Waiting));
+        let primaries = tally.primaries(4);
+        assert_eq!(
+            (primaries.ready, primaries.failing, primaries.summary.as_str()),
+            (1, 1, "1/4")
+        );
+        tally.note(name("b"), standing(true, Reason::Reconciled));
+        assert_eq!(tally.primaries(4).summary, "2/4");
+    }
+
+    #[test]
+    fn the_last_failure_goes_when_its_primary_is_well_again() {
+        let mut tally = Tally::default();
+        tally.note(name("b"), standing(false, Reason::GuestTrapped));
+        tally.failed(name("b"), "2026-01-01T00:00:00Z".into());
+        assert_eq!(tally.last_failure().unwrap().primary, "team/b");
+        tally.note(name("b"), standing(true, Reason::Reconciled));
+        assert_eq!(tally.last_failure(), None);
+    }
+}
