@@ -31,7 +31,8 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/control
 pub struct ControlPlane {
     directory: PathBuf,
     kubeconfig: PathBuf,
-    script: Child,
+    /// None for one that somebody else started and will end.
+    script: Option<Child>,
 }
 
 impl ControlPlane {
@@ -49,6 +50,23 @@ impl ControlPlane {
     /// Like [`ControlPlane::start`].
     pub async fn start_api_only() -> Result<Self> {
         Self::start_with(&["--only-api"]).await
+    }
+
+    /// One that runs already in a directory, such as the development cluster; it is not ended from here.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn attach(directory: impl Into<PathBuf>) -> Result<Self> {
+        let directory = directory.into();
+        let kubeconfig = directory.join("kubeconfig");
+        if !kubeconfig.exists() {
+            bail!("no control plane runs in {}", directory.display());
+        }
+        Ok(Self {
+            kubeconfig,
+            directory,
+            script: None,
+        })
     }
 
     /// The one whole control plane that all tests of this test process share, started by the first that asks.
@@ -109,7 +127,7 @@ impl ControlPlane {
         Ok(Self {
             kubeconfig: kubeconfig.into(),
             directory,
-            script,
+            script: Some(script),
         })
     }
 
@@ -206,8 +224,9 @@ impl ControlPlane {
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         // The end of its standard input ends run.sh and everything below it.
-        drop(self.script.stdin.take());
-        if let Err(error) = self.script.wait() {
+        let Some(script) = &mut self.script else { return };
+        drop(script.stdin.take());
+        if let Err(error) = script.wait() {
             eprintln!(
                 "the control plane in {} could not be awaited: {error}",
                 self.directory.display()

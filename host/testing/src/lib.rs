@@ -43,6 +43,8 @@ mod in_cluster;
 
 mod host_process;
 
+pub mod walk;
+
 pub use audit::{AuditLog, Mark, Request, Requests};
 pub use control_plane::ControlPlane;
 pub use eventually::eventually;

@@ -1,0 +1,199 @@
+//! Puts the product's own files into a cluster, and looks at what is there.
+
+use super::{DEADLINE, Walk};
+use crate::{ControlPlane, InClusterEnvironment, eventually};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The host's namespace and ServiceAccount, as the shipped manifests name them.
+pub(crate) const NAMESPACE: &str = "windlass-system";
+const ACCOUNT: &str = "windlass";
+
+/// A file of this repository.
+pub(crate) fn file(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
+}
+
+/// Applies a file of this repository.
+pub(crate) async fn apply_file(cluster: &ControlPlane, path: &str) -> Result<()> {
+    let text = std::fs::read_to_string(file(path)).with_context(|| format!("{path} cannot be read"))?;
+    cluster
+        .apply(&text)
+        .await
+        .with_context(|| format!("{path} was not taken"))?;
+    Ok(())
+}
+
+/// Makes the host's namespace, account and roles; gives what its pod would have.
+pub(crate) async fn account(cluster: &ControlPlane) -> Result<InClusterEnvironment> {
+    for path in ["namespace.yaml", "serviceaccount.yaml", "roles.yaml"] {
+        apply_file(cluster, &format!("deploy/kustomize/{path}")).await?;
+    }
+    cluster
+        .in_cluster_environment(NAMESPACE, ACCOUNT, &cluster.directory().join("host-account"))
+        .await
+}
+
+/// Drops a module in: a ConfigMap with a label, and nothing else.
+pub(crate) async fn drop_in(cluster: &ControlPlane, name: &str, module: &[u8], settings: &str) -> Result<()> {
+    use base64::Engine;
+    let data = if settings.is_empty() {
+        Value::Null
+    } else {
+        serde_json::json!({"settings.yaml": settings})
+    };
+    let config_map = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"namespace": NAMESPACE, "name": name, "labels": {"windlass.dev/module": "true"}},
+        "binaryData": {"module.wasm": base64::engine::general_purpose::STANDARD.encode(module)},
+        "data": data,
+    });
+    cluster.apply(&config_map.to_string()).await?;
+    Ok(())
+}
+
+/// One object as JSON.
+pub(crate) async fn get(cluster: &ControlPlane, arguments: &[&str]) -> Result<Value> {
+    let arguments: Vec<&str> = ["get"].iter().chain(arguments).copied().chain(["-o", "json"]).collect();
+    Ok(serde_json::from_str(&cluster.kubectl(&arguments).await?)?)
+}
+
+/// Waits until a value of an object is this one.
+pub(crate) async fn await_value(
+    cluster: &ControlPlane,
+    arguments: &[&str],
+    pointer: &str,
+    wanted: impl Into<Value>,
+) -> Result<Value> {
+    let wanted = wanted.into();
+    let what = format!("{} has {wanted} at {pointer}", arguments.join(" "));
+    eventually(DEADLINE, &what, async || {
+        let object = get(cluster, arguments).await?;
+        let found = object.pointer(pointer).cloned().unwrap_or(Value::Null);
+        ensure!(found == wanted, "{pointer} is {found} of {}", object["status"]);
+        Ok(object)
+    })
+    .await
+}
+
+/// The status of a condition of a Reconciler.
+pub(crate) fn condition(object: &Value, type_: &str) -> String {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    let mut found = conditions.filter(|condition| condition["type"] == type_);
+    found
+        .next()
+        .and_then(|condition| condition["status"].as_str())
+        .unwrap_or("missing")
+        .to_owned()
+}
+
+/// Waits until a Reconciler has a condition.
+pub(crate) async fn await_reconciler(cluster: &ControlPlane, name: &str, type_: &str, wanted: &str) -> Result<Value> {
+    eventually(
+        DEADLINE,
+        &format!("Reconciler {name} has {type_}={wanted}"),
+        async || {
+            let object = get(cluster, &["reconciler", "-n", NAMESPACE, name]).await?;
+            let found = condition(&object, type_);
+            ensure!(found == wanted, "{type_} is {found} in {}", object["status"]);
+            Ok(object)
+        },
+    )
+    .await
+}
+
+/// Waits until something is gone.
+pub(crate) async fn await_gone(cluster: &ControlPlane, arguments: &[&str]) -> Result<()> {
+    eventually(DEADLINE, &format!("{} is gone", arguments.join(" ")), async || {
+        let arguments: Vec<&str> = ["get"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .chain(["--ignore-not-found", "-o", "name"])
+            .collect();
+        let left = cluster.kubectl(&arguments).await?;
+        ensure!(left.trim().is_empty(), "still there: {}", left.trim());
+        Ok(())
+    })
+    .await
+}
+
+/// Waits until so many pods with a label run.
+pub(crate) async fn await_running(cluster: &ControlPlane, label: &str, count: usize) -> Result<()> {
+    eventually(DEADLINE, &format!("{count} pods with {label} run"), async || {
+        let pods = get(cluster, &["pods", "-l", label]).await?;
+        let pods = pods["items"].as_array().cloned().unwrap_or_default();
+        let running = pods.iter().filter(|pod| pod["status"]["phase"] == "Running").count();
+        ensure!(
+            pods.len() == count && running == count,
+            "{running} of {} run",
+            pods.len()
+        );
+        Ok(())
+    })
+    .await
+}
+
+impl Walk<'_> {
+    /// Waits until the host says that it is ready.
+    pub(crate) async fn ready(&mut self) -> Result<()> {
+        eventually(DEADLINE, "the host is ready", async || {
+            if let Some(status) = self.host.exited()? {
+                bail!("the host has ended with {status}: {}", self.host.logs()?);
+            }
+            let said = self.ask("/readyz").await?;
+            ensure!(said.trim_end().ends_with("\r\n\r\nok"), "it says: {said}");
+            Ok(())
+        })
+        .await
+    }
+
+    /// What the host's admin server answers, headers included.
+    pub(crate) async fn ask(&self, path: &str) -> Result<String> {
+        let logs = self.host.logs()?;
+        let address = logs
+            .lines()
+            .filter_map(|line| line.split("address=").nth(1))
+            .next_back()
+            .and_then(|rest| rest.split_whitespace().next())
+            .context("the host does not listen yet")?;
+        let mut stream = TcpStream::connect(address).await?;
+        stream
+            .write_all(format!("GET {path} HTTP/1.1\r\nHost: host\r\nConnection: close\r\n\r\n").as_bytes())
+            .await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    }
+
+    /// How many decisions the running host has taken for a guest.
+    pub(crate) async fn decisions(&self, guest: &str) -> Result<u64> {
+        let metrics = self.ask("/metrics").await?;
+        let of_guest = format!("guest=\"{guest}\"");
+        let lines = metrics
+            .lines()
+            .filter(|line| line.starts_with("windlass_decisions_total") && line.contains(&of_guest));
+        Ok(lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum())
+    }
+
+    /// The roles of a module, as the program prints them.
+    pub(crate) async fn grant(&self, name: &str, module: &Path) -> Result<()> {
+        let output = tokio::process::Command::new(&self.program)
+            .args(["rbac", "--name", name])
+            .arg(module)
+            .output()
+            .await?;
+        ensure!(
+            output.status.success(),
+            "windlass rbac: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        self.cluster.apply(&String::from_utf8(output.stdout)?).await?;
+        Ok(())
+    }
+}

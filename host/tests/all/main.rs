@@ -1,0 +1,4 @@
+//! Shows the whole host at work: on the cluster in memory, and on a real control plane.
+
+mod world;
+mod pipeline;
