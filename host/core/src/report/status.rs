@@ -107,12 +107,25 @@ fn guest_fields(ended: &Ended<'_>) -> Option<Write> {
     if ended.served.observed_generation {
         status.remove("observedGeneration");
     }
+    without_empty_maps(&mut status);
     applied(
         ended,
         status_manager(&ended.actor.reconciler),
         Value::Object(status),
         false,
     )
+}
+
+/// Leaves out maps with nothing in them. Where an apply empties a map, the API server stores null in its place, which no
+/// schema of a map allows (seen on 1.37.2); a map that is left out goes as a whole.
+fn without_empty_maps(map: &mut Map<String, Value>) {
+    map.retain(|_, value| match value {
+        Value::Object(inner) => {
+            without_empty_maps(inner);
+            !inner.is_empty()
+        }
+        _ => true,
+    });
 }
 
 /// `Reconciled`, `Ready`, and what else the guest gives.
@@ -175,7 +188,8 @@ fn observed_generation(ended: &Ended<'_>) -> Map<String, Value> {
 }
 
 fn applied(ended: &Ended<'_>, manager: String, status: Value, force: bool) -> Option<Write> {
-    let mut object = Object(Map::from_iter([("status".to_owned(), status)]));
+    let is_empty = status.as_object().is_some_and(Map::is_empty);
+    let mut object = Object(if is_empty { Map::new() } else { Map::from_iter([("status".to_owned(), status)]) });
     identify(&mut object, &ended.served.kind, ended.primary);
     if has_applied(&object, ended.primary, &manager, Subresource::Status) {
         return None;
