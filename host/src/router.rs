@@ -39,7 +39,11 @@ impl Observe for Router {
 }
 
 /// Queues whatever these changes of a watch concern. `writer` made them itself and is not woken by their echo.
+///
+/// A change that leaves the projection as it was wakes no Reconciler; the host looks at it, since the bytes of a module
+/// change without a change of what is watched of their ConfigMap.
 pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&ReconcilerId>) {
+    let visible: Vec<&Change> = changes.iter().filter(|change| change.is_visible()).collect();
     for user in host.watches.users(key) {
         match user {
             User::Host => control::changed(host, key, changes),
@@ -48,13 +52,13 @@ pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&Re
                 let Some(activation) = host.reconcilers.active(&id) else {
                     continue;
                 };
-                for change in changes {
+                for change in &visible {
                     for key in activation.woken_by(&host.store, key, change) {
                         host.decisions.add(key);
                     }
                 }
                 if activation.watched.primaries.contains(key) {
-                    host.reconcilers.note_primaries(host, &activation, changes);
+                    host.reconcilers.note_primaries(host, &activation, &visible);
                 }
             }
         }

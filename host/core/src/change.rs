@@ -3,6 +3,7 @@
 use crate::kind::KindRef;
 use crate::names;
 use crate::object::Object;
+use crate::project;
 use serde::{Deserialize, Serialize};
 
 mod dependencies;
@@ -22,6 +23,17 @@ pub struct Change {
     pub old: Option<Object>,
     /// As it is now, none if it is gone.
     pub new: Option<Object>,
+}
+
+impl Change {
+    /// Whether anything is different in what the watch shows. A metadata-only watch brings a change of the rest as a new
+    /// resourceVersion alone.
+    pub fn is_visible(&self) -> bool {
+        match (&self.old, &self.new) {
+            (Some(old), Some(new)) => !project::unchanged(old, new),
+            _ => true,
+        }
+    }
 }
 
 /// The uid of the primary that a child was made for, from its label; none for what is not ours.

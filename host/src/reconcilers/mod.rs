@@ -67,11 +67,16 @@ impl Reconcilers {
     }
 
     /// Forgets the primaries that went, and lets the counts follow.
-    pub fn note_primaries(&self, host: &Host, activation: &Activation, changes: &[Change]) {
+    pub fn note_primaries(&self, host: &Host, activation: &Activation, changes: &[&Change]) {
+        let mut moved = false;
         for change in changes {
             if let (Some(old), None) = (&change.old, &change.new) {
                 self.tally(&activation.id, |tally| tally.forget(&PrimaryName::of(old)));
             }
+            moved |= change.old.is_none() || change.new.is_none();
+        }
+        if !moved {
+            return;
         }
         host.settling.add_after(activation.id.clone(), COUNTS_DELAY);
     }

@@ -44,6 +44,13 @@ impl Stored {
         }
     }
 
+    /// Whether this is the same state of the same object, or a later one.
+    fn knows(&self, other: &Self) -> bool {
+        self.uid == other.uid
+            && (self.resource_version > other.resource_version
+                || (self.resource_version == other.resource_version && other.resource_version > 0))
+    }
+
     fn object(&self) -> Object {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
@@ -62,7 +69,7 @@ impl Cache {
         let place = place(&object);
         let stored = Stored::new(&object);
         let before = self.objects.get(&place);
-        if before.is_some_and(|before| before.uid == stored.uid && before.resource_version > stored.resource_version) {
+        if before.is_some_and(|before| before.knows(&stored)) {
             return;
         }
         let old = before.map(Stored::object);

@@ -47,9 +47,9 @@ impl Store {
         });
     }
 
-    /// Takes in one event of a watch; gives the changes that somebody may have to be woken for.
+    /// Takes in one event of a watch; gives what changed by it.
     ///
-    /// An event of a closed watch is dropped. A change that leaves the projection as it was is stored and not given.
+    /// An event of a closed watch is dropped, and so is one that is older than what is stored.
     pub fn take(&self, key: &WatchKey, event: WatchEvent) -> Vec<Change> {
         self.write(|caches| {
             let Some(cache) = caches.get_mut(key) else {
@@ -58,11 +58,6 @@ impl Store {
             let mut changes = Vec::new();
             let of = &key.kind.of;
             let mut note = |old: Option<Object>, new: Option<Object>| {
-                if let (Some(old), Some(new)) = (&old, &new)
-                    && project::unchanged(old, new)
-                {
-                    return;
-                }
                 changes.push(Change {
                     of: of.clone(),
                     old,

@@ -189,7 +189,11 @@ fn observed_generation(ended: &Ended<'_>) -> Map<String, Value> {
 
 fn applied(ended: &Ended<'_>, manager: String, status: Value, force: bool) -> Option<Write> {
     let is_empty = status.as_object().is_some_and(Map::is_empty);
-    let mut object = Object(if is_empty { Map::new() } else { Map::from_iter([("status".to_owned(), status)]) });
+    let mut object = Object(if is_empty {
+        Map::new()
+    } else {
+        Map::from_iter([("status".to_owned(), status)])
+    });
     identify(&mut object, &ended.served.kind, ended.primary);
     if has_applied(&object, ended.primary, &manager, Subresource::Status) {
         return None;
