@@ -16,6 +16,9 @@ CARGO_DENY_VERSION := 0.20.2
 # The tools built below and the control plane's kubectl are found first; whatever else is in PATH stays usable.
 export PATH := $(TOOLS)/bin:$(PATH)
 
+# Always the whole workspace: with another choice of packages cargo would build wasmtime once more.
+build = cargo build --workspace --bins --locked --quiet
+
 step = @printf '\n== %s ==\n' '$(1)'
 
 # $(call need,PROGRAM,WHAT TO DO): ends with a sentence instead of "command not found".
@@ -26,6 +29,10 @@ help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "USE_EXISTING_CLUSTER=true takes the cluster of the current kubeconfig instead of a local one;"
 	@echo "KUBEBUILDER_ASSETS=<folder> takes the control plane's binaries from there as far as they are there."
+
+.PHONY: build
+build: need-cargo targets ## Builds the programs into target/debug (10 min the first time)
+	@$(build)
 
 .PHONY: demo
 demo: targets control-plane ## Shows everything on a local control plane and cleans up (KEEP=1: leaves it running)
@@ -60,7 +67,8 @@ deny: tools ## Checks licences, banned crates and where crates come from
 .PHONY: check-generated
 check-generated: need-cargo ## Fails where a generated file is not what its source says
 	$(call step,check-generated)
-	cargo run --quiet --locked -p windlass -- crds | diff -u $(CRDS) - || { echo "$(CRDS) is out of date: run make manifests" >&2; exit 1; }
+	@$(build)
+	$(TARGET)/debug/windlass crds | diff -u $(CRDS) - || { echo "$(CRDS) is out of date: run make manifests" >&2; exit 1; }
 
 .PHONY: test-all
 test-all: need-cargo ## Runs every test of the workspace, those on a real control plane too
@@ -81,7 +89,8 @@ guests: targets ## Builds the reference guests into target/guests
 .PHONY: manifests
 manifests: need-cargo ## Generates the CRDs from their Rust types
 	mkdir -p $(dir $(CRDS))
-	cargo run --quiet --locked -p windlass -- crds >$(CRDS).partial
+	@$(build)
+	$(TARGET)/debug/windlass crds >$(CRDS).partial
 	mv $(CRDS).partial $(CRDS)
 
 .PHONY: tools
@@ -129,8 +138,8 @@ deploy: install ## Puts the host's manifests into the cluster of the current KUB
 	@$(kubectl) apply --server-side -k deploy/kustomize
 
 .PHONY: run
-run: need-cargo ## Runs the host in the foreground on the cluster of the current KUBECONFIG
-	cargo run --locked -p windlass -- run
+run: build ## Runs the host in the foreground on the cluster of the current KUBECONFIG
+	$(TARGET)/debug/windlass run
 
 .PHONY: need-cargo
 need-cargo:

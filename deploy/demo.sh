@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 
 echo "building the host and the guests (about 10 min the first time, seconds after that)"
-cargo build --locked --quiet -p windlass -p windlass-testing --bins
+cargo build --locked --quiet --workspace --bins
 
 if [ "${KEEP:-}" = 1 ]; then
   deploy/control-plane/down.sh >/dev/null 2>&1 || true

@@ -80,3 +80,8 @@ pub use stop::{Failure, FailureKind, Stop};
 /// What the generated exports need from the bindings generator.
 #[doc(hidden)]
 pub use wit_bindgen::rt as runtime;
+
+/// The guest in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

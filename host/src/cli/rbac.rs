@@ -5,7 +5,7 @@ use crate::guest::{Capacity, Limits, Loader, Runtime};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use windlass_core::manifest::Manifest;
 use windlass_core::names::ANNOTATION_CONSENT;
@@ -62,7 +62,7 @@ pub(super) fn settings(path: Option<&PathBuf>) -> anyhow::Result<Value> {
     Ok(Value::Object(settings.unwrap_or_default()))
 }
 
-async fn describe(path: &PathBuf, settings: &Value) -> anyhow::Result<Manifest> {
+async fn describe(path: &Path, settings: &Value) -> anyhow::Result<Manifest> {
     let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
     let refused = |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", path.display()));
     let module = Loader::new(runtime).load(files::module(path)?).await.map_err(refused)?;

@@ -47,7 +47,7 @@ pub(super) async fn tell(
     }
     let before = host
         .reconcilers
-        .note(host, &activation.id, assembled.name.clone(), standing.clone());
+        .note(host, &activation.id, assembled.name.clone(), &standing);
     let told = before.as_ref() == Some(&standing);
     let written = write_status(host, activation, &report).await;
     for event in &report.events {
@@ -108,7 +108,7 @@ pub(super) fn not_readable(host: &Host, activation: &Activation, key: &Key, why:
         host,
         &activation.id,
         name,
-        Standing {
+        &Standing {
             ready: false,
             reason,
             message: why.to_string(),

@@ -53,9 +53,9 @@ impl Reconcilers {
     }
 
     /// Notes how a primary stands after a decision; gives what was noted before.
-    pub fn note(&self, host: &Host, id: &ReconcilerId, primary: PrimaryName, standing: Standing) -> Option<Standing> {
+    pub fn note(&self, host: &Host, id: &ReconcilerId, primary: PrimaryName, standing: &Standing) -> Option<Standing> {
         let before = self.tally(id, |tally| tally.note(primary, standing.clone()));
-        if before.as_ref() != Some(&standing) {
+        if before.as_ref() != Some(standing) {
             host.settling.add_after(id.clone(), COUNTS_DELAY);
         }
         before

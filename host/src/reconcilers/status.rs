@@ -62,7 +62,7 @@ pub(super) async fn write(host: &Host, id: &ReconcilerId, reconciler: &Object, h
     };
     let says = conditions(active.as_deref(), halt, trouble.as_deref(), failing);
     let before = status_of(reconciler);
-    let conditions = with_times(&before, &says, host.now().to_string(), reconciler.generation());
+    let conditions = with_times(&before, &says, &host.now().to_string(), reconciler.generation());
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: active.as_deref().map(describe),
@@ -88,7 +88,7 @@ pub(super) async fn write_suspended(host: &Host, id: &ReconcilerId, reconciler: 
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: None,
-        conditions: with_times(&before, &says, host.now().to_string(), reconciler.generation()),
+        conditions: with_times(&before, &says, &host.now().to_string(), reconciler.generation()),
         ..before.clone()
     };
     tracing::debug!(reconciler = %id, "suspended");
@@ -217,12 +217,7 @@ impl Gate {
 }
 
 /// Adds times: lastTransitionTime changes only with the status.
-fn with_times(
-    before: &ReconcilerStatus,
-    says: &[Say<'_>],
-    now: String,
-    generation: Option<i64>,
-) -> Vec<StatusCondition> {
+fn with_times(before: &ReconcilerStatus, says: &[Say<'_>], now: &str, generation: Option<i64>) -> Vec<StatusCondition> {
     says.iter()
         .map(|say| {
             let old = before
@@ -234,7 +229,7 @@ fn with_times(
                 status: say.status.into(),
                 reason: say.reason.clone(),
                 message: say.message.chars().take(1024).collect(),
-                last_transition_time: old.map_or_else(|| now.clone(), |old| old.last_transition_time.clone()),
+                last_transition_time: old.map_or_else(|| now.to_owned(), |old| old.last_transition_time.clone()),
                 observed_generation: generation,
             }
         })

@@ -15,7 +15,7 @@ fn pods() -> WatchKey {
     }
 }
 
-fn pod(namespace: &str, name: &str, version: u64, labels: Value) -> Object {
+fn pod(namespace: &str, name: &str, version: u64, labels: &Value) -> Object {
     Object::from_value(json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"namespace": namespace, "name": name, "uid": format!("uid-{namespace}-{name}"),
@@ -49,12 +49,12 @@ fn a_list_replaces_what_was_known() {
     assert_eq!(store.sync(&pods()), Sync::Waiting(None));
     store.take(
         &pods(),
-        WatchEvent::Listed(vec![pod("a", "x", 1, json!({})), pod("a", "y", 2, json!({}))]),
+        WatchEvent::Listed(vec![pod("a", "x", 1, &json!({})), pod("a", "y", 2, &json!({}))]),
     );
     assert_eq!(store.sync(&pods()), Sync::Synced(None));
     let changes = store.take(
         &pods(),
-        WatchEvent::Listed(vec![pod("a", "y", 2, json!({})), pod("a", "z", 3, json!({}))]),
+        WatchEvent::Listed(vec![pod("a", "y", 2, &json!({})), pod("a", "z", 3, &json!({}))]),
     );
     let told: Vec<_> = changes
         .iter()
@@ -76,14 +76,14 @@ fn visible(changes: &[Change]) -> usize {
 #[test]
 fn a_new_resource_version_alone_is_not_visible() {
     let store = store();
-    store.take(&pods(), WatchEvent::Applied(pod("a", "x", 1, json!({"app": "x"}))));
+    store.take(&pods(), WatchEvent::Applied(pod("a", "x", 1, &json!({"app": "x"}))));
     assert_eq!(
-        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 2, json!({"app": "x"}))))),
+        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 2, &json!({"app": "x"}))))),
         0
     );
     assert_eq!(store.get(&pods(), Some("a"), "x").unwrap().resource_version(), "2");
     assert_eq!(
-        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 3, json!({"app": "y"}))))),
+        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 3, &json!({"app": "y"}))))),
         1
     );
 }
@@ -91,15 +91,15 @@ fn a_new_resource_version_alone_is_not_visible() {
 #[test]
 fn an_own_write_stays_until_the_watch_has_caught_up() {
     let store = store();
-    store.take(&pods(), WatchEvent::Applied(pod("a", "x", 1, json!({"v": "1"}))));
-    store.overlay(&pods(), pod("a", "x", 5, json!({"v": "5"})));
+    store.take(&pods(), WatchEvent::Applied(pod("a", "x", 1, &json!({"v": "1"}))));
+    store.overlay(&pods(), pod("a", "x", 5, &json!({"v": "5"})));
     assert_eq!(
-        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 3, json!({"v": "3"}))))),
+        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 3, &json!({"v": "3"}))))),
         0
     );
     assert_eq!(store.get(&pods(), Some("a"), "x").unwrap().label("v"), Some("5"));
     assert_eq!(
-        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 5, json!({"v": "5"}))))),
+        visible(&store.take(&pods(), WatchEvent::Applied(pod("a", "x", 5, &json!({"v": "5"}))))),
         0,
         "its own echo"
     );
@@ -108,8 +108,8 @@ fn an_own_write_stays_until_the_watch_has_caught_up() {
 #[test]
 fn a_late_deletion_of_an_older_object_of_that_name_is_dropped() {
     let store = store();
-    let old = pod("a", "x", 1, json!({}));
-    let mut new = pod("a", "x", 5, json!({}));
+    let old = pod("a", "x", 1, &json!({}));
+    let mut new = pod("a", "x", 5, &json!({}));
     new.metadata_mut().insert("uid".into(), "uid-new".into());
     store.take(&pods(), WatchEvent::Applied(old.clone()));
     store.overlay(&pods(), new);
@@ -122,7 +122,7 @@ fn a_late_deletion_of_an_older_object_of_that_name_is_dropped() {
 fn a_query_by_name_finds_it_in_every_namespace_in_order_and_says_when_there_are_more() {
     let store = store();
     let list = ["b", "a", "c"]
-        .map(|namespace| pod(namespace, "joe", 1, json!({})))
+        .map(|namespace| pod(namespace, "joe", 1, &json!({})))
         .to_vec();
     store.take(&pods(), WatchEvent::Listed(list));
     let (found, more) = store.select(&pods(), &by_name("joe", 2));
@@ -143,12 +143,12 @@ fn children_are_found_by_the_uid_of_their_primary() {
     let store = store();
     store.take(
         &pods(),
-        WatchEvent::Applied(pod("a", "x", 1, json!({"windlass.dev/primary-uid": "u1"}))),
+        WatchEvent::Applied(pod("a", "x", 1, &json!({"windlass.dev/primary-uid": "u1"}))),
     );
     assert_eq!(store.by_primary_uid(&pods(), "u1").len(), 1);
     store.take(
         &pods(),
-        WatchEvent::Applied(pod("a", "x", 2, json!({"windlass.dev/primary-uid": "u2"}))),
+        WatchEvent::Applied(pod("a", "x", 2, &json!({"windlass.dev/primary-uid": "u2"}))),
     );
     assert!(store.by_primary_uid(&pods(), "u1").is_empty());
     assert_eq!(store.by_primary_uid(&pods(), "u2").len(), 1);
@@ -157,7 +157,7 @@ fn children_are_found_by_the_uid_of_their_primary() {
 #[test]
 fn a_broken_watch_keeps_what_was_known_and_says_so() {
     let store = store();
-    store.take(&pods(), WatchEvent::Listed(vec![pod("a", "x", 1, json!({}))]));
+    store.take(&pods(), WatchEvent::Listed(vec![pod("a", "x", 1, &json!({}))]));
     store.take(&pods(), WatchEvent::Failed("connection refused".into()));
     assert_eq!(store.sync(&pods()), Sync::Synced(Some("connection refused".into())));
     assert_eq!(store.len(&pods()), 1);

@@ -1,3 +1,5 @@
+//! Shows whom a change wakes, against a search through everything.
+
 use super::*;
 use crate::decision::{FieldMatch, Query, Selection};
 use crate::key::PrimaryName;

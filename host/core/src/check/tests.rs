@@ -1,3 +1,5 @@
+//! Shows every rule for an answer on a good and a bad case.
+
 use super::*;
 use crate::kind::KindInfo;
 use crate::manifest::{ChildKind, Primary, Projection, ReadKind};

@@ -1,3 +1,5 @@
+//! Shows what of an object is stored, compared and handed on.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

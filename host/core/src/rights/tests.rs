@@ -1,3 +1,5 @@
+//! Shows which rights follow from a manifest.
+
 use super::*;
 use crate::manifest::{ChildKind, Primary, Projection, ReadKind};
 

@@ -1,3 +1,5 @@
+//! Shows which selectors are read, and which objects they match.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

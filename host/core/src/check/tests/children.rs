@@ -1,3 +1,5 @@
+//! Shows the rules for children.
+
 use super::*;
 use crate::decision::{ChildrenPlan, DesiredChild, Propagation, WantedChild, WriteMode};
 use crate::kind::{KindRef, ObjectRef};

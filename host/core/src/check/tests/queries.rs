@@ -1,3 +1,5 @@
+//! Shows the rules for queries.
+
 use super::*;
 use crate::decision::{FieldMatch, Query, Selection};
 use crate::kind::KindRef;

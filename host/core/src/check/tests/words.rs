@@ -1,3 +1,5 @@
+//! Shows the rules for conditions, status and Events.
+
 use super::*;
 use crate::decision::{Condition, ConditionStatus, Failure, FailureKind, GuestEvent, Severity};
 
