@@ -68,7 +68,7 @@ deny: tools ## Checks licences, banned crates and where crates come from
 check-generated: need-cargo ## Fails where a generated file is not what its source says
 	$(call step,check-generated)
 	@$(build)
-	$(TARGET)/debug/windlass crds | diff -u $(CRDS) - || { echo "$(CRDS) is out of date: run make manifests" >&2; exit 1; }
+	@$(TARGET)/debug/windlass crds | diff -u $(CRDS) - || { echo "$(CRDS) is out of date: run make manifests" >&2; exit 1; }
 
 .PHONY: test-all
 test-all: need-cargo ## Runs every test of the workspace, those on a real control plane too

@@ -71,7 +71,7 @@ pub fn watch(host: &Host) {
     if host.store.get(&crds(), None, RECONCILER_CRD).is_some() {
         keys.insert(reconcilers());
     }
-    host.watches.require(&User::Host, &keys, &host.observer());
+    host.watches.require(&User::Host, &keys);
 }
 
 /// Why the host cannot work now; empty if it can.

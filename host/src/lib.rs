@@ -19,7 +19,7 @@
 //!
 //! - [`reconcile`]: one key through the whole pipeline; the table of contents.
 //! - [`reconcilers`]: one Reconciler from its source to what runs; the same, for modules.
-//! - [`host`]: what holds the parts together. [`router`] and [`control`]: which change wakes what.
+//! - [`host`]: what holds the parts together. [`workers`]: what moves. [`router`] and [`control`]: which change wakes what.
 //! - [`store`], [`queue`]: what is known, and what is to be done.
 //! - [`guest`]: the only place that names wasmtime. [`cluster`]: the only place that talks to an API server, and, with
 //!   the derived CRD type in [`api`], the only one that names kube.
@@ -44,6 +44,7 @@
 pub mod reconcile;
 pub mod reconcilers;
 pub mod host;
+pub mod workers;
 pub mod router;
 pub mod control;
 pub mod store;

@@ -73,8 +73,7 @@ pub(super) fn leave(host: &Host, id: &ReconcilerId) {
         tracing::info!(reconciler = %id, "no decisions are taken any more");
     }
     host.decisions.forget_lane(id);
-    host.watches
-        .require(&User::Reconciler(id.clone()), &BTreeSet::new(), &host.observer());
+    host.watches.require(&User::Reconciler(id.clone()), &BTreeSet::new());
 }
 
 fn spec(reconciler: &Object) -> Result<ReconcilerSpec, String> {

@@ -341,8 +341,7 @@ fn synced(host: &Host, id: &ReconcilerId, watched: &Watched) -> Result<(), Halt>
     if let Some(active) = host.reconcilers.active(id) {
         keys.extend(active.watched.keys());
     }
-    host.watches
-        .require(&User::Reconciler(id.clone()), &keys, &host.observer());
+    host.watches.require(&User::Reconciler(id.clone()), &keys);
     let mut not_yet = false;
     for key in watched.keys() {
         let trouble = match host.store.sync(&key) {
@@ -375,11 +374,8 @@ fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
         "module taken up"
     );
     host.reconcilers.activate(Arc::clone(&activation));
-    host.watches.require(
-        &User::Reconciler(id.clone()),
-        &activation.watched.keys(),
-        &host.observer(),
-    );
+    host.watches
+        .require(&User::Reconciler(id.clone()), &activation.watched.keys());
     for primary in activation.primaries(&host.store) {
         host.decisions.add_resync(activation.key(PrimaryName::of(&primary)));
     }

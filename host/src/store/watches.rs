@@ -4,7 +4,7 @@ use super::Store;
 use crate::cluster::{Cluster, WatchKey};
 use futures::StreamExt;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::task::JoinHandle;
 use windlass_core::change::Change;
 use windlass_core::key::ReconcilerId;
@@ -22,6 +22,7 @@ pub trait Observe: Send + Sync + 'static {
 pub struct Watches {
     cluster: Arc<dyn Cluster>,
     store: Arc<Store>,
+    observer: OnceLock<Arc<dyn Observe>>,
     open: Mutex<HashMap<WatchKey, Open>>,
 }
 
@@ -51,19 +52,25 @@ impl Watches {
         Self {
             cluster,
             store,
+            observer: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
         }
     }
 
+    /// Says who is told from now on what watches bring; only the first one who asks is.
+    pub fn observed_by(&self, observer: Arc<dyn Observe>) {
+        self.observer.get_or_init(|| observer);
+    }
+
     /// Says which watches a user needs from now on: opens what is missing, closes what nobody needs any more.
-    pub fn require(&self, user: &User, keys: &BTreeSet<WatchKey>, observer: &Arc<dyn Observe>) {
+    pub fn require(&self, user: &User, keys: &BTreeSet<WatchKey>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         for key in keys {
             let entry = open.entry(key.clone()).or_insert_with(|| {
                 self.store.open(key);
                 Open {
                     users: BTreeSet::new(),
-                    task: self.follow(key.clone(), Arc::clone(observer)),
+                    task: self.follow(key.clone()),
                 }
             });
             entry.users.insert(user.clone());
@@ -103,13 +110,15 @@ impl Watches {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn follow(&self, key: WatchKey, observer: Arc<dyn Observe>) -> JoinHandle<()> {
+    fn follow(&self, key: WatchKey) -> JoinHandle<()> {
         let store = Arc::clone(&self.store);
+        let observer = self.observer.get().cloned();
         let mut events = self.cluster.watch(key.clone());
         tokio::spawn(async move {
             while let Some(event) = events.next().await {
                 let before = store.sync(&key);
                 let changes = store.take(&key, event);
+                let Some(observer) = &observer else { continue };
                 if !changes.is_empty() {
                     observer.changed(&key, changes);
                 }
