@@ -7,12 +7,16 @@ use crate::host::Host;
 use crate::queue::Ended;
 use crate::reconcilers::{Activation, Standing};
 use crate::router::route;
+use std::time::Duration;
 use windlass_core::decision::Decided;
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::report::{self, Next, Report};
 use windlass_core::write::{Identity, WriteError};
+
+/// Stops: a guest that has itself called without a pause.
+const SHORTEST_REQUEUE: Duration = Duration::from_secs(1);
 
 /// Writes what is to be told; gives the end of this run.
 pub(super) async fn tell(
@@ -64,7 +68,7 @@ pub(super) async fn tell(
     match (written, report.next) {
         (false, _) | (true, Next::Backoff) => Ended::Failed,
         (true, Next::OnChange) => Ended::Done,
-        (true, Next::After(delay)) => Ended::After(delay),
+        (true, Next::After(delay)) => Ended::After(delay.max(SHORTEST_REQUEUE)),
     }
 }
 

@@ -13,6 +13,7 @@ mod steps;
 mod source;
 mod drop_in;
 mod consent;
+mod secrets;
 mod watched;
 mod activation;
 mod tally;

@@ -67,12 +67,17 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     }
 }
 
-/// Takes no more decisions for a Reconciler and closes what only it watched. Children stay.
-pub(super) fn leave(host: &Host, id: &ReconcilerId) {
+/// Takes no more decisions for a Reconciler. Its watches stay, so that it can go on at once.
+pub(super) fn stop_deciding(host: &Host, id: &ReconcilerId) {
     if host.reconcilers.deactivate(id).is_some() {
         tracing::info!(reconciler = %id, "no decisions are taken any more");
     }
     host.decisions.forget_lane(id);
+}
+
+/// Takes no more decisions for a Reconciler and closes what only it watched. Children stay.
+pub(super) fn leave(host: &Host, id: &ReconcilerId) {
+    stop_deciding(host, id);
     host.watches.require(&User::Reconciler(id.clone()), &BTreeSet::new());
 }
 

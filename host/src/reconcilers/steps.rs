@@ -1,9 +1,10 @@
 //! Takes a module from its source to a swap, step by step; the running one is replaced only after the last.
 
 use super::activation::Activation;
-use super::consent;
+use super::settle;
 use super::source::{self, Fetched};
 use super::watched::Watched;
+use super::{consent, secrets};
 use crate::api::{ReconcilerSpec, Refused};
 use crate::cluster::ReadError;
 use crate::guest::{Limits, Module};
@@ -25,6 +26,9 @@ use windlass_core::reason::Reason;
 use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Identity};
+
+/// How long a module may take to describe itself: its start is no decision (E-04).
+const DESCRIBE_TIME: Duration = Duration::from_secs(10);
 
 /// What settling remembers of one Reconciler between its runs, so that a step whose inputs are the same is not repeated.
 #[derive(Default)]
@@ -121,7 +125,13 @@ pub(super) async fn take(
         },
     };
     let namespaces = namespaces(id, spec, &manifest)?;
-    consent::given(host, id, &spec.service_account_name)?;
+    if let Err(halt) = consent::given(host, id, &spec.service_account_name) {
+        if halt != Halt::NotYet {
+            // Impersonating an account that is gone still works while its bindings stay: without consent nothing goes on.
+            settle::stop_deciding(host, id);
+        }
+        return Err(halt);
+    }
     granted(host, &actor.identity, rights::needed(&manifest, &namespaces), slot).await?;
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
@@ -241,8 +251,9 @@ async fn module(
         ));
     };
     let manifest = module
-        .describe(&settings, limits)
+        .describe(&settings, &limits.clone().with_time(DESCRIBE_TIME))
         .await
+        .and_then(secrets::checked)
         .map_err(|refusal| refuse(slot, refusal))?;
     slot.refused = None;
     slot.described = Some(Described {
