@@ -98,11 +98,11 @@ tools: targets ## Gets what the tests need besides Rust and Go: wasm targets, ca
 	@$(call install,cargo-component,$(CARGO_COMPONENT_VERSION))
 	@$(call install,cargo-deny,$(CARGO_DENY_VERSION))
 
-# Rust for wasm is part of the toolchain, and rustup is what knows where that is.
+# Rust for wasm is part of the toolchain, and rustup is what knows where that is. cargo-component builds on wasip1.
 .PHONY: targets
 targets: need-cargo
 	$(call need,rustup,the wasm targets come with it)
-	@for target in wasm32-unknown-unknown wasm32-wasip2; do \
+	@for target in wasm32-unknown-unknown wasm32-wasip1 wasm32-wasip2; do \
 	  rustup target list --installed | grep -qx $$target || rustup target add $$target; \
 	done
 
