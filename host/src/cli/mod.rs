@@ -5,6 +5,7 @@ mod simulate;
 mod files;
 mod difference;
 mod rbac;
+mod inspect;
 pub mod objects;
 pub mod list;
 pub mod watch;
@@ -24,6 +25,7 @@ pub struct Cli {
 enum Command {
     Run(run::RunArguments),
     Simulate(simulate::SimulateArguments),
+    Inspect(inspect::InspectArguments),
     Rbac(rbac::RbacArguments),
     Watch(watch::WatchOptions),
     List(list::ListOptions),
@@ -51,6 +53,7 @@ impl Cli {
         match self.command {
             Command::Run(arguments) => run::run(arguments).await,
             Command::Simulate(arguments) => simulate::simulate(arguments).await,
+            Command::Inspect(arguments) => inspect::inspect(arguments).await,
             Command::Rbac(arguments) => rbac::rbac(arguments).await,
             Command::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
             Command::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),

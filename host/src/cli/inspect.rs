@@ -1,0 +1,120 @@
+//! Says what a module is, from its bytes and its own word alone.
+
+use super::{Output, files, rbac};
+use crate::guest::{Capacity, Limits, Loader, Module, Runtime};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use comfy_table::{Table, presets};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use windlass_core::kind::KindInfo;
+use windlass_core::manifest::Manifest;
+use windlass_core::rights;
+
+/// The version of the contract that this host speaks.
+const CONTRACT: &str = "windlass:reconciler@0.1.0";
+/// Bytes that a ConfigMap holds, all its keys together; the API server counts them before base64.
+const CONFIG_MAP_LIMIT: usize = 1 << 20;
+
+/// Says what a module is: name, version, digest, sizes, imports, and the kinds that it watches, writes and reads
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  windlass inspect nginx.wasm
+  windlass inspect nginx.wasm.gz --settings settings.yaml -o json")]
+pub(super) struct InspectArguments {
+    /// The module: a component, or a core module that carries the contract; plain, gzip or zstd
+    module: PathBuf,
+    /// Settings that the module is asked with, a YAML map
+    #[arg(long)]
+    settings: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(short, long, default_value = "text")]
+    output: Output,
+}
+
+pub(super) async fn inspect(arguments: InspectArguments) -> anyhow::Result<ExitCode> {
+    let settings = rbac::settings(arguments.settings.as_ref())?;
+    let bytes = files::module(&arguments.module)?;
+    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+    let refused =
+        |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
+    let compressed = gzip(&bytes)?;
+    let given = bytes.len();
+    let module = Loader::new(runtime).load(bytes).await.map_err(refused)?;
+    let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
+    let said = describe(&module, &manifest, given, compressed);
+    match arguments.output {
+        Output::Json => println!("{}", serde_json::to_string_pretty(&said)?),
+        Output::Text => println!("{}", table(&said)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gzip(bytes: &[u8]) -> anyhow::Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len())
+}
+
+fn describe(module: &Module, manifest: &Manifest, given: usize, compressed: usize) -> Value {
+    let kind = |kind: &KindInfo| kind.of.to_string();
+    json!({
+        "name": manifest.name,
+        "version": manifest.version,
+        "digest": module.digest(),
+        "contract": CONTRACT,
+        "bytes": {"given": given, "plain": module.size(), "gzip": compressed},
+        "fitsOneConfigMap": compressed < CONFIG_MAP_LIMIT,
+        "strict": module.is_strict(),
+        "imports": module.imports(),
+        "watches": kind(&manifest.primary.kind),
+        "writes": manifest.children.iter().map(|child| kind(&child.kind)).collect::<Vec<_>>(),
+        "reads": manifest.reads.iter().map(|read| kind(&read.kind)).collect::<Vec<_>>(),
+        "finalizes": manifest.finalizes,
+        "rightsHash": rights::rights_hash(manifest),
+    })
+}
+
+/// What is said, in the order in which people ask.
+const ORDER: [&str; 13] = [
+    "name",
+    "version",
+    "digest",
+    "contract",
+    "bytes",
+    "fitsOneConfigMap",
+    "strict",
+    "imports",
+    "watches",
+    "writes",
+    "reads",
+    "finalizes",
+    "rightsHash",
+];
+
+/// One line for each thing, lists one below the other.
+fn table(said: &Value) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    for name in ORDER {
+        let text = match &said[name] {
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.is_empty() => "nothing".into(),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| format!("{value} {name}"))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Value::Bool(true) => "yes".into(),
+            Value::Bool(false) => "no".into(),
+            other => other.to_string(),
+        };
+        table.add_row([name.to_owned(), text]);
+    }
+    table
+}
