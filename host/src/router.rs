@@ -5,8 +5,10 @@ use crate::control;
 use crate::host::Host;
 use crate::store::watches::{Observe, User};
 use std::sync::Weak;
-use windlass_core::change::Change;
-use windlass_core::key::ReconcilerId;
+use windlass_core::change::{Change, is_echo};
+use windlass_core::key::Key;
+use windlass_core::object::Object;
+use windlass_core::write::Write;
 
 /// Routes changes to the queues of a host.
 pub struct Router {
@@ -38,22 +40,31 @@ impl Observe for Router {
     }
 }
 
-/// Queues whatever these changes of a watch concern. `writer` made them itself and is not woken by their echo.
+/// Read your writes: what came back is what the store says until the watch has caught up. The writer is woken only by what
+/// others did in the meantime.
+pub fn lay_over(host: &Host, watch: &WatchKey, write: &Write, object: Object, writer: &Key) {
+    let changes = host.store.overlay(watch, object);
+    let is_echo = changes.iter().all(|change| is_echo(write, change));
+    route(host, watch, &changes, is_echo.then_some(writer));
+}
+
+/// Queues whatever these changes of a watch concern. `writer` made them itself and is not woken by their echo; every
+/// other primary is, also one of the same Reconciler.
 ///
 /// A change that leaves the projection as it was wakes no Reconciler; the host looks at it, since the bytes of a module
 /// change without a change of what is watched of their ConfigMap.
-pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&ReconcilerId>) {
+pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&Key>) {
     let visible: Vec<&Change> = changes.iter().filter(|change| change.is_visible()).collect();
     for user in host.watches.users(key) {
         match user {
             User::Host => control::changed(host, key, changes),
-            User::Reconciler(id) if writer == Some(&id) => {}
             User::Reconciler(id) => {
                 let Some(activation) = host.reconcilers.active(&id) else {
                     continue;
                 };
                 for change in &visible {
-                    for key in activation.woken_by(&host.store, key, change) {
+                    let woken = activation.woken_by(&host.store, key, change);
+                    for key in woken.into_iter().filter(|key| writer != Some(key)) {
                         host.decisions.add(key);
                     }
                 }

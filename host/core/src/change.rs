@@ -7,10 +7,12 @@ use crate::project;
 use serde::{Deserialize, Serialize};
 
 mod dependencies;
+mod echo;
 mod index;
 mod matching;
 
 pub use dependencies::Dependencies;
+pub use echo::is_echo;
 pub use matching::{Matcher, matches};
 
 /// One object of a watched kind came, changed or went.

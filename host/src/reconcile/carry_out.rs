@@ -4,8 +4,9 @@ use super::assemble::{self, Assembled};
 use crate::cluster::WatchKey;
 use crate::host::Host;
 use crate::reconcilers::Activation;
-use crate::router::route;
+use crate::router::{lay_over, route};
 use windlass_core::decision::{ChildrenPlan, Decided, DesiredChild, WriteMode};
+use windlass_core::key::PrimaryName;
 use windlass_core::kind::ObjectRef;
 use windlass_core::object::Object;
 use windlass_core::plan::{Blocked, Plan, Situation, plan};
@@ -17,6 +18,7 @@ const MAX_PLANS: usize = 3;
 /// What became of a decision.
 #[derive(Default)]
 pub(super) struct Carried {
+    /// The primary as it is now, as long as that is the generation which was decided about (I-01).
     pub(super) primary: Object,
     pub(super) blocked: Vec<Blocked>,
     pub(super) applied: Vec<Applied>,
@@ -38,6 +40,7 @@ pub(super) async fn carry_out(
     decided: &Decided,
 ) -> Carried {
     let mut primary = assembled.primary.clone();
+    let mut decided_about = primary.clone();
     let mut children = assembled.children.clone();
     let mut learnt = Learnt::default();
     let mut applied = Vec::new();
@@ -66,9 +69,12 @@ pub(super) async fn carry_out(
         let again = run.learnt.refreshed;
         applied.extend(run.applied);
         primary = stored_primary(host, activation, &primary);
+        if primary.generation() == decided_about.generation() {
+            decided_about = primary.clone();
+        }
         if !again {
             return Carried {
-                primary,
+                primary: decided_about,
                 blocked: plan.blocked,
                 applied,
             };
@@ -150,9 +156,10 @@ impl Run<'_> {
         self.host.metrics.wrote(&write.request, outcome.as_ref().err());
         let error = match outcome {
             Ok(object) => {
-                object
-                    .into_iter()
-                    .for_each(|object| self.lay_over(&write.target, object));
+                if let (Some(object), Some(watch)) = (object, self.watch(&write.target)) {
+                    let writer = self.activation.key(PrimaryName::of(self.primary));
+                    lay_over(self.host, watch, write, object, &writer);
+                }
                 None
             }
             Err(WriteError::NotFound(_)) if matches!(write.request, Request::Delete { .. }) => None,
@@ -192,11 +199,10 @@ impl Run<'_> {
         let Ok(Some(live)) = self.host.cluster.get(&write.target).await else {
             return false;
         };
-        if self
-            .watch(&write.target)
-            .is_some_and(|watch| self.host.store.by_uid(watch, live.uid()).is_some())
-        {
-            self.lay_over(&write.target, live);
+        let watch = self.watch(&write.target);
+        if let Some(watch) = watch.filter(|watch| self.host.store.by_uid(watch, live.uid()).is_some()) {
+            let changes = self.host.store.overlay(watch, live);
+            route(self.host, watch, &changes, None);
         } else {
             self.learnt
                 .in_the_way
@@ -205,13 +211,6 @@ impl Run<'_> {
         }
         self.learnt.refreshed = true;
         true
-    }
-
-    /// Read your writes: what came back is what the store says until the watch has caught up.
-    fn lay_over(&self, target: &Target, object: Object) {
-        let Some(watch) = self.watch(target) else { return };
-        let changes = self.host.store.overlay(watch, object);
-        route(self.host, watch, &changes, Some(&self.activation.id));
     }
 
     fn watch(&self, target: &Target) -> Option<&WatchKey> {

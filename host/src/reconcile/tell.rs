@@ -6,7 +6,7 @@ use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::reconcilers::{Activation, Standing};
-use crate::router::route;
+use crate::router::lay_over;
 use std::time::Duration;
 use windlass_core::decision::Decided;
 use windlass_core::key::Key;
@@ -80,8 +80,8 @@ async fn write_status(host: &Host, activation: &Activation, report: &Report) -> 
         match outcome {
             Ok(Some(primary)) => {
                 if let Some(watch) = activation.watched.primary(primary.namespace()) {
-                    let changes = host.store.overlay(watch, primary);
-                    route(host, watch, &changes, Some(&activation.id));
+                    let key = activation.key(PrimaryName::of(&primary));
+                    lay_over(host, watch, write, primary, &key);
                 }
             }
             Ok(None) | Err(WriteError::NotFound(_)) => {}

@@ -11,6 +11,7 @@ use crate::store::Sync;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
+use windlass_core::change::is_echo;
 use windlass_core::decision::Severity;
 use windlass_core::key::ReconcilerId;
 use windlass_core::names::HOST_FIELD_MANAGER;
@@ -280,7 +281,12 @@ async fn send(host: &Host, reconciler: &Object, before: &ReconcilerStatus, statu
     match host.cluster.apply(&write).await {
         Ok(written) => {
             if let Some(written) = written {
-                host.store.overlay(&control::reconcilers(), written);
+                let id = ReconcilerId::new(written.namespace().unwrap_or_default(), written.name());
+                let changes = host.store.overlay(&control::reconcilers(), written);
+                if !changes.iter().all(|change| is_echo(&write, change)) {
+                    // Somebody changed it in the meantime, which the watch will not say again.
+                    host.settling.add(id);
+                }
             }
             Ended::Done
         }
