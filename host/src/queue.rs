@@ -162,8 +162,8 @@ impl<K: Queued> Queue<K> {
         match ended {
             Ended::Failed => {
                 let failures = state.failures.entry(key.clone()).or_default();
-                let delay = self.backoff.delay(*failures, jitter);
                 *failures = failures.saturating_add(1);
+                let delay = self.backoff.delay(*failures, jitter);
                 if !again {
                     state.delay(key.clone(), delay);
                 }
@@ -200,6 +200,11 @@ impl<K: Queued> Queue<K> {
     /// How many keys wait to be run now.
     pub fn depth(&self) -> usize {
         self.lock().waiting.len()
+    }
+
+    /// Whether a key of a lane is being run.
+    pub fn is_running(&self, lane: &K::Lane) -> bool {
+        self.lock().running.iter().any(|key| key.lane() == *lane)
     }
 
     /// Whether nothing runs and nothing waits; keys with a delay do not count.

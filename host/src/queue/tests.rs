@@ -64,6 +64,10 @@ async fn g_02_a_failing_key_delays_no_other_and_its_own_delay_grows() {
         waits.push(before.elapsed());
         queue.ended(&bad, Ended::Failed, 1.0);
     }
+    assert!(
+        waits[0] >= Duration::from_secs(1),
+        "the first try again waits too: {waits:?}"
+    );
     assert!(waits.windows(2).all(|pair| pair[0] < pair[1]), "{waits:?}");
 }
 
