@@ -12,6 +12,8 @@ use windlass_core::write::{Identity, Request, Subresource, Target, Write};
 
 /// Bytes of a note that the API server takes.
 const MAX_NOTE: usize = 1024;
+/// Characters of the object's name that an Event's own name begins with.
+const MAX_STEM: usize = 200;
 /// Namespace of Events about objects that have none.
 const DEFAULT_NAMESPACE: &str = "default";
 
@@ -23,7 +25,7 @@ pub async fn write(host: &Host, identity: &Identity, about: &Object, event: &Eve
     let now = host.now();
     let namespace = about.namespace().unwrap_or(DEFAULT_NAMESPACE);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let stem: String = about.name().chars().take(200).collect();
+    let stem = stem(about.name());
     let object = Object::from_value(json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -58,6 +60,12 @@ pub async fn write(host: &Host, identity: &Identity, about: &Object, event: &Eve
     if let Err(error) = host.cluster.apply(&write).await {
         tracing::warn!(about = %about.reference(), reason = event.reason, "an Event could not be written: {error}");
     }
+}
+
+/// So much of a name as leaves room for what tells Events apart. What a dot follows has to end in a letter or a digit.
+fn stem(name: &str) -> &str {
+    let end = name.char_indices().nth(MAX_STEM).map_or(name.len(), |(end, _)| end);
+    name[..end].trim_end_matches(['.', '-'])
 }
 
 fn cut(note: &str) -> &str {
