@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_core::key::ReconcilerId;
+use windlass_core::manifest::Manifest;
 use windlass_core::names::{FINALIZER_RELEASE, HOST_FIELD_MANAGER};
 use windlass_core::object::Object;
 use windlass_core::plan;
@@ -17,10 +18,12 @@ use windlass_core::write::{Identity, Request, Subresource, Target, Write, WriteE
 
 /// How soon a release that is not finished is looked at again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How soon it is looked again whether the last decisions have ended.
+const RUNNING_AGAIN: Duration = Duration::from_millis(50);
 
-/// Keeps our finalizer on a Reconciler while its module keeps finalizers on primaries.
-pub(super) async fn hold(host: &Host, reconciler: &Object, activation: &Activation) -> Result<(), WriteError> {
-    if !activation.manifest.finalizes || is_held(reconciler) {
+/// Keeps our finalizer on a Reconciler while its module keeps finalizers on primaries; stored before the first of those.
+pub(super) async fn hold(host: &Host, reconciler: &Object, manifest: &Manifest) -> Result<(), WriteError> {
+    if !manifest.finalizes || is_held(reconciler) {
         return Ok(());
     }
     let mut finalizers: Vec<Value> = reconciler.finalizers().map(Value::from).collect();
@@ -47,6 +50,10 @@ pub(super) async fn release(host: &Arc<Host>, reconciler: &Object, taken: Result
     };
     activation.leave();
     host.decisions.forget_lane(&id);
+    if host.decisions.is_running(&id) {
+        // A decision that has begun may be about to store its finalizer.
+        return Ended::After(RUNNING_AGAIN);
+    }
     for primary in activation.primaries(&host.store) {
         let Some(write) = plan::release(&activation.actor, &activation.manifest.primary.kind, &primary) else {
             continue;

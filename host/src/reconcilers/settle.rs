@@ -41,22 +41,12 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
         return status::write_suspended(host, id, &reconciler).await;
     }
     let mut slot = host.reconcilers.take_slot(id);
-    let taken = steps::take(host, id, &spec, &mut slot).await;
+    let taken = steps::take(host, &reconciler, &spec, &mut slot).await;
     host.reconcilers.put_slot(id, slot);
     if reconciler.is_being_deleted() {
         return release::release(host, &reconciler, taken).await;
     }
-    let halt = match taken {
-        Ok(activation) => match release::hold(host, &reconciler, &activation).await {
-            Ok(()) => None,
-            Err(error) => Some(Halt::waiting(
-                Gate::Permitted,
-                Reason::ClusterUnavailable,
-                error.to_string(),
-            )),
-        },
-        Err(halt) => Some(halt),
-    };
+    let halt = taken.err();
     if halt == Some(Halt::NotYet) {
         return Ended::Done;
     }

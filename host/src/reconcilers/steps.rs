@@ -1,10 +1,9 @@
 //! Takes a module from its source to a swap, step by step; the running one is replaced only after the last.
 
 use super::activation::Activation;
-use super::settle;
 use super::source::{self, Fetched};
 use super::watched::Watched;
-use super::{consent, secrets};
+use super::{consent, release, secrets, settle};
 use crate::api::{ReconcilerSpec, Refused};
 use crate::cluster::ReadError;
 use crate::guest::{Limits, Module};
@@ -22,6 +21,7 @@ use windlass_core::key::PrimaryName;
 use windlass_core::key::ReconcilerId;
 use windlass_core::kind::KindRef;
 use windlass_core::manifest::Manifest;
+use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
@@ -37,8 +37,8 @@ pub(super) struct Slot {
     module: Option<Arc<Module>>,
     described: Option<Described>,
     granted: Option<(Identity, Vec<Access>)>,
-    /// What was refused, with the settings it was refused with: equal ones are refused again without a try.
-    refused: Option<(String, Value, Refused)>,
+    /// What was refused, with the settings and limits it was refused with: equal ones are refused again without a try.
+    refused: Option<(String, Value, Limits, Refused)>,
 }
 
 /// What a module said about itself under certain settings.
@@ -111,10 +111,11 @@ impl Halt {
 /// Takes every step; the module runs when this gives `Ok`.
 pub(super) async fn take(
     host: &Arc<Host>,
-    id: &ReconcilerId,
+    reconciler: &Object,
     spec: &ReconcilerSpec,
     slot: &mut Slot,
 ) -> Result<Arc<Activation>, Halt> {
+    let id = &ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
     let limits = limits(spec);
     let (manifest, settings) = module(host, id, spec, slot, &limits).await?;
     let actor = Actor {
@@ -141,6 +142,9 @@ pub(super) async fn take(
     } else {
         None
     };
+    release::hold(host, reconciler, &manifest)
+        .await
+        .map_err(|error| Halt::waiting(Gate::Permitted, Reason::ClusterUnavailable, error.to_string()))?;
     let Some(module) = &slot.module else {
         return Err(Halt::waiting(
             Gate::Loaded,
@@ -208,8 +212,8 @@ async fn module(
         ));
     };
     let (digest, settings) = (fetched.digest.clone(), fetched.settings.clone());
-    if let Some((refused, with, why)) = &slot.refused
-        && (refused, with) == (&digest, &settings)
+    if let Some((refused, with, within, why)) = &slot.refused
+        && (refused, with, within) == (&digest, &settings, limits)
     {
         return Err(Halt::Refused(why.clone()));
     }
@@ -227,7 +231,7 @@ async fn module(
         };
         tracing::warn!(reconciler = %id, digest, step = why.step, reason = why.reason, "module refused: {}", why.message);
         host.metrics.module_refused(&why.reason);
-        slot.refused = Some((digest.clone(), settings.clone(), why.clone()));
+        slot.refused = Some((digest.clone(), settings.clone(), limits.clone(), why.clone()));
         Halt::Refused(why)
     };
     if slot.module.as_ref().is_none_or(|module| module.digest() != digest) {
