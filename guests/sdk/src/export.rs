@@ -36,6 +36,15 @@ fn log_panics() {
     std::panic::set_hook(Box::new(|panic| log::error(panic.to_string())));
 }
 
+/// Fixes the keys of std's hash maps for this instance.
+///
+/// Without a source of random numbers std takes addresses of the first moment at which a hash map is made. Later that is
+/// one that depends on the size of the input, and any unrelated change of it would reorder every hash map.
+#[doc(hidden)]
+pub fn fix_hash_keys() {
+    std::hint::black_box(std::hash::RandomState::new());
+}
+
 /// Exports a type that implements [`Reconciler`] as the guest of this crate. Does nothing in a native
 /// build, so that the crate's logic can be tested there.
 ///
@@ -50,6 +59,13 @@ macro_rules! export {
         mod windlass_exports {
             type Exports = $crate::Exports<super::$reconciler>;
             $crate::bindings::export!(Exports with_types_in $crate::bindings);
+
+            /// Runs when an instance is made, before any input is in its memory.
+            #[cfg(target_os = "unknown")]
+            #[unsafe(no_mangle)]
+            extern "C" fn _initialize() {
+                $crate::fix_hash_keys();
+            }
         }
     };
 }

@@ -68,7 +68,7 @@ mod run;
 extern crate self as windlass_sdk;
 
 pub use context::Context;
-pub use export::Exports;
+pub use export::{Exports, fix_hash_keys};
 pub use json::Json;
 pub use manifest::{ChildKind, Kind, KindRef, Manifest, Need, Projection, Read, Scope};
 pub use object::{Metadata, Object, PartialObject};
