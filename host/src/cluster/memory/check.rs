@@ -153,8 +153,30 @@ fn builtin(kind: &Kind, object: &Object, before: Option<&Object>, findings: &mut
     if is_crd(&kind.served.kind.of) {
         crd(object, findings);
     }
+    let of = &kind.served.kind.of;
+    if of.group.is_empty() && matches!(of.kind.as_str(), "ConfigMap" | "Secret") {
+        keys(object, findings);
+    }
     if kind.served.kind.of.group == "apps" && kind.served.kind.of.kind != "ControllerRevision" {
         workload(object, before, findings);
+    }
+}
+
+/// The keys of a ConfigMap or a Secret become names of files.
+fn keys(object: &Object, findings: &mut Vec<String>) {
+    for map in ["data", "binaryData"] {
+        for key in object
+            .at(&[map])
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key)
+        {
+            let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            if key.is_empty() || key.len() > 253 || !key.bytes().all(inner) {
+                findings.push(format!("{map}[{key}]: Invalid value: {key:?}: {KEY}"));
+            }
+        }
     }
 }
 
@@ -273,6 +295,9 @@ fn is_framed(bytes: &[u8], edge: impl Fn(u8) -> bool) -> bool {
         .flatten()
         .all(|byte| edge(*byte))
 }
+
+const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
      and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
