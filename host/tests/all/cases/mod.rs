@@ -1,0 +1,9 @@
+//! One test per failure case that other operators ran into, by group.
+
+mod a_writes;
+mod c_views;
+mod e_containment;
+mod f_modules;
+mod g_blast;
+mod i_status;
+mod j_names;

@@ -1,0 +1,223 @@
+//! What other people and a troubled API server do: drift, strangers in the way, failing writes, watches that break.
+
+use crate::meddler::Verdict;
+use crate::things::{account, deployments, hostile, hostiles, in_team, nginx, nginxes, object, says};
+use crate::world::{World, window};
+use serde_json::json;
+use windlass_core::decision::Propagation;
+use windlass_core::kind::ObjectRef;
+use windlass_core::write::WriteError;
+
+fn web() -> ObjectRef {
+    in_team(nginxes(), "web")
+}
+
+fn web_deploy() -> ObjectRef {
+    in_team(deployments(), "web-deploy")
+}
+
+async fn converged() -> World {
+    let world = World::with_guests(&["nginx"]).await;
+    world.create(nginx("web", 2));
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+    world.quiet().await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_scales_edits_or_deletes_is_put_right_at_once() {
+    let world = converged().await;
+    let replicas = || world.get(&web_deploy()).at(&["spec", "replicas"]).cloned();
+    world.cluster.scale(&web_deploy(), 7).unwrap();
+    world.quiet().await;
+    assert_eq!(replicas(), Some(json!(2)), "scaled");
+    world.patch(&web_deploy(), &json!({"spec": {"replicas": 9}}));
+    world.quiet().await;
+    assert_eq!(replicas(), Some(json!(2)), "edited");
+    let edit = object(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "team-a", "name": "web-deploy"}, "spec": {"replicas": 5},
+    }));
+    world.cluster.apply_by_force_as("somebody", &edit).unwrap();
+    world.quiet().await;
+    assert_eq!(replicas(), Some(json!(2)), "applied by force");
+    let before = world.get(&web_deploy());
+    world.cluster.delete(&web_deploy(), Propagation::Background).unwrap();
+    world.quiet().await;
+    assert_ne!(world.get(&web_deploy()).uid(), before.uid(), "made again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_whose_labels_are_stripped_is_taken_back() {
+    let world = converged().await;
+    let before = world.get(&web_deploy());
+    let stripped = json!({"metadata": {"labels": {
+        "windlass.dev/reconciler": null, "windlass.dev/reconciler-namespace": null, "windlass.dev/primary-uid": null,
+    }}});
+    world.patch(&web_deploy(), &stripped);
+    world.quiet().await;
+    let after = world.get(&web_deploy());
+    assert_eq!(after.uid(), before.uid());
+    for label in [
+        "windlass.dev/reconciler",
+        "windlass.dev/reconciler-namespace",
+        "windlass.dev/primary-uid",
+    ] {
+        assert_eq!(after.label(label), before.label(label), "{label}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_add_is_left_alone_and_costs_no_write() {
+    let world = converged().await;
+    let mark = world.cluster.mark();
+    world.patch(
+        &web_deploy(),
+        &json!({"metadata": {"annotations": {"example.com/theirs": "yes"}}}),
+    );
+    world.patch(&web_deploy(), &json!({"spec": {"minReadySeconds": 3}}));
+    world.quiet().await;
+    assert_eq!(world.writes_for("nginx", mark), [], "nothing of ours was touched");
+    assert_eq!(world.get(&web_deploy()).annotation("example.com/theirs"), Some("yes"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_in_the_way_is_named_and_left_alone_until_it_goes() {
+    let world = World::with_guests(&["nginx"]).await;
+    let stranger = world.create(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "team-a", "name": "web-deploy", "labels": {"app": "theirs"}},
+        "spec": {
+            "selector": {"matchLabels": {"app": "theirs"}},
+            "template": {
+                "metadata": {"labels": {"app": "theirs"}},
+                "spec": {"containers": [{"name": "main", "image": "theirs:1"}]},
+            },
+        },
+    }));
+    world.create(nginx("web", 2));
+    world.until_says(&web(), "Ready", "False OwnershipConflict").await;
+    world.quiet().await;
+    assert_eq!(world.get(&web_deploy()), stranger, "untouched");
+    let events = world.events("web");
+    assert!(events.iter().any(|event| event.contains("is not ours")), "{events:?}");
+    world.canary("other").await;
+    world.cluster.delete(&web_deploy(), Propagation::Background).unwrap();
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+    assert_ne!(world.get(&web_deploy()).uid(), stranger.uid());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_primary_that_fails_stops_none_of_many() {
+    let world = World::with_guests(&["hostile"]).await;
+    world.create(hostile("bad", "trap"));
+    for number in 0..30 {
+        world.create(hostile(&format!("good-{number}"), "good"));
+    }
+    world.counted("hostile", "30/31").await;
+    let status = world.status("hostile");
+    assert_eq!(status["primaries"]["failing"], 1, "{status}");
+    assert_eq!(status["lastFailure"]["primary"], "team-a/bad", "{status}");
+    assert_eq!(status["lastFailure"]["reason"], "GuestTrapped", "{status}");
+    assert_eq!(says(&world.reconciler("hostile"), "Ready"), "False DecisionsFailing");
+    let bad = in_team(hostiles(), "bad");
+    world.patch(&bad, &json!({"spec": {"behaviour": "good"}}));
+    world.until_says(&bad, "Ready", "True Reconciled").await;
+    world.counted("hostile", "31/31").await;
+    world.until_ready("hostile").await;
+    assert!(world.status("hostile")["lastFailure"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_that_an_overloaded_server_refuses_are_tried_again() {
+    let world = World::with_guests(&["nginx"]).await;
+    world
+        .cluster
+        .fail_next_writes(3, WriteError::Unavailable("etcdserver: request timed out".into()));
+    world.create(nginx("web", 2));
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+    assert!(world.find(&web_deploy()).is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_that_could_not_be_written_is_written_later() {
+    let world = World::with_guests(&["nginx"]).await;
+    let mut left = 2;
+    world.meddler.before_writes(move |write| {
+        let is_status = write.subresource == windlass_core::write::Subresource::Status && write.target.name == "web";
+        if is_status && left > 0 {
+            left -= 1;
+            return Verdict::Fail(WriteError::Unavailable("too many requests".into()));
+        }
+        Verdict::Pass
+    });
+    world.create(nginx("web", 2));
+    world
+        .until("the child is there", || world.find(&web_deploy()).is_some())
+        .await;
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_right_that_is_missing_for_a_child_is_named_and_cured_without_a_restart() {
+    let world = World::with_guests(&["nginx"]).await;
+    let pattern = windlass::cluster::memory::AccessPattern::new("create", "apps", "deployments");
+    world.cluster.deny(account("nginx"), pattern);
+    world.create(nginx("web", 2));
+    world.until_says(&web(), "Ready", "False ApplyForbidden").await;
+    world.cluster.lift(&account("nginx"));
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watches_that_break_lose_nothing() {
+    let world = converged().await;
+    let mark = world.cluster.mark();
+    world.cluster.break_watches();
+    world.quiet().await;
+    assert_eq!(world.writes_for("nginx", mark), [], "nothing had changed");
+    for round in 0..10 {
+        world.cluster.break_watches();
+        world.create(nginx(&format!("late-{round}"), 1));
+        world.cluster.scale(&web_deploy(), 3 + round).unwrap();
+        world.cluster.break_watches();
+    }
+    world.quiet().await;
+    world.until_ready("nginx").await;
+    assert_eq!(world.get(&web_deploy()).at(&["spec", "replicas"]), Some(&json!(2)));
+    for round in 0..10 {
+        assert!(
+            world
+                .find(&in_team(deployments(), &format!("late-{round}-deploy")))
+                .is_some()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_an_own_write_brings_before_its_watch_is_not_lost() {
+    let world = World::with_guests(&["nginx"]).await;
+    let (cluster, mut once) = (world.cluster.clone(), true);
+    let meddler = world.meddler.clone();
+    // The spec changes between the decision and the write of the status, and the watch is slow to say so.
+    world.meddler.before_writes(move |write| {
+        if once && write.subresource == windlass_core::write::Subresource::Status && write.target.name == "web" {
+            once = false;
+            meddler.hold_back(nginxes());
+            cluster.patch(&web(), &json!({"spec": {"replicas": 5}})).unwrap();
+        }
+        Verdict::Pass
+    });
+    world.create(nginx("web", 2));
+    world
+        .until("the change is on its way", || world.get(&web()).generation() == Some(2))
+        .await;
+    window(100).await;
+    world.meddler.let_pass();
+    world
+        .until("the new spec is followed", || {
+            world.get(&web_deploy()).at(&["spec", "replicas"]) == Some(&json!(5))
+        })
+        .await;
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+}

@@ -1,0 +1,95 @@
+//! Stands between a host and its cluster, and does what a test says at the moment a test chooses.
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+use windlass::cluster::memory::MemoryCluster;
+use windlass::cluster::{Cluster, ReadError, WatchEvent, WatchKey};
+use windlass_core::kind::KindRef;
+use windlass_core::object::Object;
+use windlass_core::rights::Access;
+use windlass_core::schema::Served;
+use windlass_core::write::{Identity, Target, Write, WriteError};
+
+type Step = Box<dyn FnMut(&Write) -> Verdict + Send>;
+
+/// What becomes of a write.
+pub(crate) enum Verdict {
+    /// It goes on to the cluster.
+    Pass,
+    /// It fails like this, and never reaches the cluster.
+    Fail(WriteError),
+}
+
+/// A cluster in memory with somebody in between. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Meddler {
+    cluster: MemoryCluster,
+    before: Arc<Mutex<Option<Step>>>,
+    /// The kind whose watches are behind until this is another.
+    behind: Arc<watch::Sender<Option<KindRef>>>,
+}
+
+impl Meddler {
+    pub(crate) fn new(cluster: &MemoryCluster) -> Self {
+        Self {
+            cluster: cluster.clone(),
+            before: Arc::default(),
+            behind: Arc::new(watch::Sender::new(None)),
+        }
+    }
+
+    /// Sees every write from now on before the cluster does.
+    pub(crate) fn before_writes(&self, step: impl FnMut(&Write) -> Verdict + Send + 'static) {
+        *self.before.lock().unwrap() = Some(Box::new(step));
+    }
+
+    /// Lets everything pass again.
+    pub(crate) fn let_pass(&self) {
+        *self.before.lock().unwrap() = None;
+        self.behind.send_replace(None);
+    }
+
+    /// Holds back what the watches of a kind have to say.
+    pub(crate) fn hold_back(&self, kind: KindRef) {
+        self.behind.send_replace(Some(kind));
+    }
+}
+
+#[async_trait]
+impl Cluster for Meddler {
+    async fn discover(&self, kind: &KindRef) -> Result<Option<Served>, ReadError> {
+        self.cluster.discover(kind).await
+    }
+
+    fn watch(&self, key: WatchKey) -> BoxStream<'static, WatchEvent> {
+        let behind = self.behind.subscribe();
+        let of = key.kind.of.clone();
+        let in_time = move |event| {
+            let (mut behind, of) = (behind.clone(), of.clone());
+            async move {
+                let _ = behind.wait_for(|behind| behind.as_ref() != Some(&of)).await;
+                event
+            }
+        };
+        self.cluster.watch(key).then(in_time).boxed()
+    }
+
+    async fn get(&self, target: &Target) -> Result<Option<Object>, ReadError> {
+        self.cluster.get(target).await
+    }
+
+    async fn apply(&self, write: &Write) -> Result<Option<Object>, WriteError> {
+        let verdict = self.before.lock().unwrap().as_mut().map(|step| step(write));
+        match verdict {
+            Some(Verdict::Fail(error)) => Err(error),
+            Some(Verdict::Pass) | None => self.cluster.apply(write).await,
+        }
+    }
+
+    async fn review(&self, identity: &Identity, access: &Access) -> Result<bool, ReadError> {
+        self.cluster.review(identity, access).await
+    }
+}
