@@ -1,4 +1,13 @@
 //! Shows the whole host at work: on the cluster in memory, and on a real control plane.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "objects are written down where they are used, and not again"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what happens in the middle of a write is waited for on its thread, which is handed over first"
+)]
 
 mod world;
 mod things;

@@ -108,16 +108,13 @@ pub(crate) fn object(value: Value) -> Object {
 
 /// A condition of an object, null if it has none of that type.
 pub(crate) fn condition(object: &Object, type_: &str) -> Value {
-    let conditions = object
+    let mut conditions = object
         .at(&["status", "conditions"])
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
-    conditions
-        .filter(|condition| condition["type"] == type_)
-        .cloned()
-        .next()
-        .unwrap_or_default()
+    let found = conditions.find(|condition| condition["type"] == type_);
+    found.cloned().unwrap_or_default()
 }
 
 /// Status and reason of a condition that is about the object as it is now; empty if it has none.
