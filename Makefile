@@ -130,12 +130,13 @@ cluster-down: ## Stops the local development cluster
 kubectl = source deploy/control-plane/locations.sh; PATH="$$PATH:$$CONTROL_PLANE_CACHE" kubectl
 
 .PHONY: install
-install: ## Puts the CRDs into the cluster of the current KUBECONFIG
-	@$(kubectl) apply --server-side -f deploy/crds
+install: ## Puts the CRDs and the host's namespace into the cluster of the current KUBECONFIG
+	@$(kubectl) apply --server-side -f deploy/crds -f deploy/kustomize/namespace.yaml
 
 .PHONY: deploy
 deploy: install ## Puts the host's manifests into the cluster of the current KUBECONFIG
 	@$(kubectl) apply --server-side -k deploy/kustomize
+	@echo "the Deployment wants the image windlass:0.1.0, which you have to build: a static windlass program is all it needs"
 
 .PHONY: run
 run: build ## Runs the host in the foreground on the cluster of the current KUBECONFIG

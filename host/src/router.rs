@@ -3,6 +3,7 @@
 use crate::cluster::WatchKey;
 use crate::control;
 use crate::host::Host;
+use crate::store::Sync;
 use crate::store::watches::{Observe, User};
 use std::sync::Weak;
 use windlass_core::change::{Change, is_echo};
@@ -31,6 +32,7 @@ impl Observe for Router {
 
     fn synced(&self, key: &WatchKey) {
         let Some(host) = self.host.upgrade() else { return };
+        tell(key, &host.store.sync(key));
         for user in host.watches.users(key) {
             match user {
                 User::Host => control::synced(&host, key),
@@ -46,6 +48,18 @@ pub fn lay_over(host: &Host, watch: &WatchKey, write: &Write, object: Object, wr
     let changes = host.store.overlay(watch, object);
     let is_echo = changes.iter().all(|change| is_echo(write, change));
     route(host, watch, &changes, is_echo.then_some(writer));
+}
+
+/// Says once when a watch breaks, and once when it stands.
+fn tell(key: &WatchKey, sync: &Sync) {
+    let namespace = key.namespace.as_deref().unwrap_or("all");
+    match sync {
+        Sync::Waiting(Some(trouble)) | Sync::Synced(Some(trouble)) => {
+            tracing::warn!(kind = %key.kind, namespace, "cannot be watched, and is tried again: {trouble}");
+        }
+        Sync::Synced(None) => tracing::info!(kind = %key.kind, namespace, "watched"),
+        Sync::Waiting(None) | Sync::Closed => {}
+    }
 }
 
 /// Queues whatever these changes of a watch concern. `writer` made them itself and is not woken by their echo; every

@@ -45,6 +45,9 @@ pub enum ReadError {
     /// The identity may not read this.
     #[error("forbidden: {0}")]
     Forbidden(String),
+    /// The request itself is refused: a wrong selector, or credentials that are not accepted.
+    #[error("refused by the API server: {0}")]
+    Refused(String),
     /// No connection, overload, time-out.
     #[error("API server unavailable: {0}")]
     Unavailable(String),

@@ -44,7 +44,7 @@ pub(super) async fn release(host: &Arc<Host>, reconciler: &Object, taken: Result
     let activation = match host.reconcilers.active(&id).map_or(taken, Ok) {
         Ok(activation) => activation,
         Err(halt) => {
-            status::write(host, &id, reconciler, Some(&halt)).await;
+            status::write(host, &id, reconciler, Some(&halt), None).await;
             return Ended::Failed;
         }
     };

@@ -33,7 +33,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
         Ok(spec) => spec,
         Err(message) => {
             let halt = Halt::watched(Gate::Loaded, Reason::Invalid, message);
-            return status::write(host, id, &reconciler, Some(&halt)).await;
+            return status::write(host, id, &reconciler, Some(&halt), None).await;
         }
     };
     if spec.suspend && !reconciler.is_being_deleted() {
@@ -42,6 +42,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     }
     let mut slot = host.reconcilers.take_slot(id);
     let taken = steps::take(host, &reconciler, &spec, &mut slot).await;
+    let candidate = slot.fetched.as_ref().map(|fetched| fetched.digest.clone());
     host.reconcilers.put_slot(id, slot);
     if reconciler.is_being_deleted() {
         return release::release(host, &reconciler, taken).await;
@@ -50,7 +51,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     if halt == Some(Halt::NotYet) {
         return Ended::Done;
     }
-    let written = status::write(host, id, &reconciler, halt.as_ref()).await;
+    let written = status::write(host, id, &reconciler, halt.as_ref(), candidate.as_deref()).await;
     match halt {
         Some(Halt::Waiting { retry: true, .. }) => Ended::Failed,
         _ => written,

@@ -108,7 +108,7 @@ fn missing(host: &Host, id: &ReconcilerId, name: &str) -> Halt {
     }
     let message = if host.settings.source_namespaces.contains(&id.namespace) {
         format!(
-            "there is no ConfigMap {}/{name}; the module that runs goes on, if there is one",
+            "there is no ConfigMap {}/{name}; what ran goes on. To remove a module, delete its Reconciler too",
             id.namespace
         )
     } else {
@@ -154,16 +154,18 @@ fn bytes(config_map: &Object, key: Option<&str>) -> Result<Vec<u8>, Refused> {
 
 fn no_module(config_map: &Object) -> String {
     let name = config_map.reference();
+    let is_module = |key: &String| ENDINGS.iter().any(|ending| key.ends_with(ending));
     let in_data = config_map
         .at(&["data"])
         .and_then(Value::as_object)
         .into_iter()
         .flatten();
-    match in_data
-        .map(|(key, _)| key)
-        .find(|key| ENDINGS.iter().any(|ending| key.ends_with(ending)))
-    {
-        Some(key) => format!("{name} has {key} in data, where only text survives; put it into binaryData"),
+    match in_data.clone().find(|(key, _)| is_module(key)) {
+        // kubectl puts an empty file into data.
+        Some((key, Value::String(text))) if text.is_empty() => {
+            format!("{key} of {name} is empty; give the .wasm file that the build made")
+        }
+        Some((key, _)) => format!("{name} has {key} in data, where only text survives; put it into binaryData"),
         None => format!("{name} has no key in binaryData that ends in .wasm, .wasm.gz or .wasm.zst"),
     }
 }

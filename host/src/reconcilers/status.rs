@@ -2,7 +2,7 @@
 
 use super::activation::Activation;
 use super::steps::{Gate, Halt};
-use crate::api::{Active, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
+use crate::api::{Active, LastFailure, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
 use crate::control;
 use crate::events;
 use crate::host::Host;
@@ -36,7 +36,15 @@ const COUNTING: Duration = Duration::from_secs(10);
 const COUNTING_AGAIN: Duration = Duration::from_millis(200);
 
 /// Writes the status of a Reconciler whose steps ended like this; nothing if it says all that already.
-pub(super) async fn write(host: &Host, id: &ReconcilerId, reconciler: &Object, halt: Option<&Halt>) -> Ended {
+///
+/// `candidate` is the digest of the module of the source, where that is known.
+pub(super) async fn write(
+    host: &Host,
+    id: &ReconcilerId,
+    reconciler: &Object,
+    halt: Option<&Halt>,
+    candidate: Option<&str>,
+) -> Ended {
     let active = host.reconcilers.active(id);
     let trouble = active.as_ref().and_then(|active| watch_trouble(host, active));
     let total: Option<usize> = active
@@ -57,23 +65,51 @@ pub(super) async fn write(host: &Host, id: &ReconcilerId, reconciler: &Object, h
             tally.last_failure(),
         )
     });
-    let refused = match halt {
-        Some(Halt::Refused(refused)) => Some(refused.clone()),
-        _ => None,
-    };
+    let refused = refused(active.as_deref(), halt, candidate);
     let says = conditions(active.as_deref(), halt, trouble.as_deref(), failing);
     let before = status_of(reconciler);
-    let conditions = with_times(&before, &says, &host.now().to_string(), reconciler.generation());
+    let conditions = with_times(&before, &says, &format!("{:.0}", host.now()), reconciler.generation());
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: active.as_deref().map(describe),
         refused,
         primaries,
-        last_failure,
+        last_failure: last_failure.map(|failure| same_failure(&before, failure)),
         conditions,
     };
-    tell_refusal(host, reconciler, &before, status.refused.as_ref()).await;
+    tell_trouble(host, reconciler, &before, &status).await;
     send(host, reconciler, &before, &status).await
+}
+
+/// What of the source does not run: a module that was refused, or one that waits for rights or kinds.
+fn refused(active: Option<&Activation>, halt: Option<&Halt>, candidate: Option<&str>) -> Option<Refused> {
+    match halt? {
+        Halt::Refused(refused) => Some(refused.clone()),
+        Halt::NotYet => None,
+        Halt::Waiting {
+            gate, reason, message, ..
+        } => {
+            let waiting = candidate.filter(|digest| active.is_none_or(|active| active.digest != *digest))?;
+            Some(Refused {
+                digest: waiting.into(),
+                step: gate.condition().into(),
+                reason: reason.to_string(),
+                message: message.clone(),
+            })
+        }
+    }
+}
+
+/// The failure with the time at which it was written first: a restart of the host is no news.
+fn same_failure(before: &ReconcilerStatus, failure: LastFailure) -> LastFailure {
+    match &before.last_failure {
+        Some(old)
+            if (&old.primary, &old.reason, &old.message) == (&failure.primary, &failure.reason, &failure.message) =>
+        {
+            old.clone()
+        }
+        _ => failure,
+    }
 }
 
 /// Writes that a Reconciler is suspended.
@@ -89,7 +125,7 @@ pub(super) async fn write_suspended(host: &Host, id: &ReconcilerId, reconciler: 
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: None,
-        conditions: with_times(&before, &says, &host.now().to_string(), reconciler.generation()),
+        conditions: with_times(&before, &says, &format!("{:.0}", host.now()), reconciler.generation()),
         ..before.clone()
     };
     tracing::debug!(reconciler = %id, "suspended");
@@ -237,23 +273,33 @@ fn with_times(before: &ReconcilerStatus, says: &[Say<'_>], now: &str, generation
         .collect()
 }
 
-/// An Event on the Reconciler when a module was refused that was not refused before.
-async fn tell_refusal(host: &Host, reconciler: &Object, before: &ReconcilerStatus, refused: Option<&Refused>) {
-    if let Some(refused) = refused
-        && before.refused.as_ref() != Some(refused)
-    {
-        let note = format!(
-            "module refused at {}: {}: {}",
-            refused.step, refused.reason, refused.message
-        );
-        let event = EventNote {
-            severity: Severity::Warning,
-            reason: Reason::GuestLoadFailed.to_string(),
-            note,
-            from_guest: false,
-        };
-        events::write(host, &Identity::Host, reconciler, &event).await;
+/// An Event and a log line when `Ready` is false for a reason that was not told before.
+async fn tell_trouble(host: &Host, reconciler: &Object, before: &ReconcilerStatus, status: &ReconcilerStatus) {
+    let is_ready = |condition: &&StatusCondition| condition.type_ == "Ready";
+    let Some(now) = status
+        .conditions
+        .iter()
+        .find(is_ready)
+        .filter(|ready| ready.status == "False")
+    else {
+        return;
+    };
+    let told = before.conditions.iter().find(is_ready);
+    if told.is_some_and(|told| (&told.reason, &told.message) == (&now.reason, &now.message)) {
+        return;
     }
+    tracing::warn!(reconciler = %reconciler.reference(), reason = now.reason, "not ready: {}", now.message);
+    let note = match &status.refused {
+        Some(refused) => format!("{} at {}: {}", refused.reason, refused.step, refused.message),
+        None => now.message.clone(),
+    };
+    let event = EventNote {
+        severity: Severity::Warning,
+        reason: now.reason.clone(),
+        note,
+        from_guest: false,
+    };
+    events::write(host, &Identity::Host, reconciler, &event).await;
 }
 
 async fn send(host: &Host, reconciler: &Object, before: &ReconcilerStatus, status: &ReconcilerStatus) -> Ended {
@@ -293,7 +339,7 @@ async fn send(host: &Host, reconciler: &Object, before: &ReconcilerStatus, statu
         Err(windlass_core::write::WriteError::NotFound(_)) => Ended::Done,
         Err(error) => {
             tracing::warn!(reconciler = %reconciler.reference(), "status could not be written: {error}");
-            Ended::After(Duration::from_secs(2))
+            Ended::Failed
         }
     }
 }

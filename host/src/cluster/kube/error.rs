@@ -91,6 +91,10 @@ impl Failure {
             // The token is being renewed, or the server starts: neither is about this write.
             401 | 408 | 410 | 429 => WriteError::Unavailable(self.to_string()),
             400..=499 => WriteError::Invalid(self.message),
+            // An apply that does not fit the schema is answered so, without a reason (seen on 1.37.2).
+            500 if self.reason.is_empty() && matches!(request, Request::Apply { .. }) => {
+                WriteError::Invalid(self.message)
+            }
             _ => WriteError::Unavailable(self.to_string()),
         }
     }
@@ -99,7 +103,12 @@ impl Failure {
 impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
         match failure.code {
+            401 => Self::Refused(format!(
+                "{failure}; the credentials of the kubeconfig or the pod are not accepted"
+            )),
             403 => Self::Forbidden(failure.message),
+            408 | 410 | 429 => Self::Unavailable(failure.to_string()),
+            400..=499 => Self::Refused(failure.to_string()),
             _ => Self::Unavailable(failure.to_string()),
         }
     }

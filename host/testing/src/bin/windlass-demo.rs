@@ -2,11 +2,22 @@
 
 use anyhow::{Context, Result};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use windlass_testing::ControlPlane;
 use windlass_testing::walk::{Modules, Walk};
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> ExitCode {
+    match demo().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn demo() -> Result<()> {
     let program = std::env::args_os()
         .nth(1)
         .map(PathBuf::from)
@@ -27,6 +38,7 @@ async fn main() -> Result<()> {
     };
     let mut walk = Walk::begin(&cluster, &program, modules, |line| println!("{line}")).await?;
     walk.play().await?;
+    walk.end()?;
     println!("\nEverything was as it must be.");
     Ok(())
 }

@@ -21,6 +21,9 @@ pub struct Modules {
     pub hostile: PathBuf,
 }
 
+/// Names of the host's logs, before and after it was killed.
+const LOGS: [&str; 2] = ["host.log", "host-again.log"];
+
 /// How long anything may take that a person would wait for.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -86,6 +89,18 @@ impl<'a> Walk<'a> {
         self.restart().await?;
         self.drift().await?;
         self.commands().await
+    }
+
+    /// Ends the host, and removes its logs, which are of no use when everything went well.
+    ///
+    /// # Errors
+    /// When it cannot be ended.
+    pub fn end(mut self) -> Result<()> {
+        self.host.kill()?;
+        for name in LOGS {
+            let _ = std::fs::remove_file(log_file(name));
+        }
+        Ok(())
     }
 
     /// The host's process, for tests that do more with it.

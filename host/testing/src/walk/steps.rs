@@ -27,6 +27,10 @@ fn nginx(name: &str, replicas: u32) -> String {
     .to_string()
 }
 
+fn text(value: &serde_json::Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 fn pod(name: &str) -> String {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": name},
@@ -185,7 +189,9 @@ impl Walk<'_> {
         }
         self.tell(&format!(
             "junk bytes: refused at {}, {}: {}",
-            why["step"], why["reason"], why["message"]
+            text(&why["step"]),
+            text(&why["reason"]),
+            text(&why["message"])
         ));
         cluster.apply(&nginx("made-meanwhile", 1)).await?;
         await_value(
