@@ -1,7 +1,7 @@
 //! Holds the parts of a running host together: the port, the store, the queues, and what runs for each Reconciler.
 
 use crate::cluster::Cluster;
-use crate::guest::Loader;
+use crate::guest::{CacheKey, Loader, Module, Refusal};
 use crate::kinds::Kinds;
 use crate::metrics::Metrics;
 use crate::modules::Modules;
@@ -77,7 +77,7 @@ impl Host {
             decisions: Queue::new(DECISION_BACKOFF),
             settling: Queue::new(SETTLING_BACKOFF),
             reconcilers: Reconcilers::default(),
-            metrics: Metrics::default(),
+            metrics: Metrics::new(loader.metrics()),
             workers: Mutex::new(JoinSet::new()),
             seed_key: OnceCell::new(),
             settings,
@@ -97,7 +97,24 @@ impl Host {
         jiff::Timestamp::now()
     }
 
-    /// The host's key for seeds, read once.
+    /// Takes a module up, with what was compiled before if the loader has a cache.
+    ///
+    /// # Errors
+    /// A [`Refusal`] with the step that the module did not pass.
+    pub async fn load(&self, bytes: Vec<u8>) -> Result<Module, Refusal> {
+        if !self.loader.has_cache() {
+            return self.loader.load(bytes).await;
+        }
+        match self.seed_key().await {
+            Ok(key) => self.loader.load_cached(bytes, CacheKey::derive(&key)).await,
+            Err(error) => {
+                tracing::warn!("compiled without the cache, which needs the host's key: {error}");
+                self.loader.load(bytes).await
+            }
+        }
+    }
+
+    /// The host's key for seeds and for compiled code, read once.
     ///
     /// # Errors
     /// A sentence, if it can neither be read nor made.

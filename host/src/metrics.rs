@@ -32,6 +32,32 @@ struct ReasonLabels {
     reason: String,
 }
 
+/// What came of a look into the cache of compiled code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CacheLabels {
+    result: &'static str,
+}
+
+/// What is counted where modules are compiled. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct CompileMetrics {
+    /// Modules compiled.
+    pub compiles: Counter,
+    cache: Family<CacheLabels, Counter>,
+}
+
+impl CompileMetrics {
+    /// Counts a look into the cache, or a write that failed; the result is one of a fixed list.
+    pub fn cache(&self, result: &'static str) {
+        self.cache.get_or_create(&CacheLabels { result }).inc();
+    }
+
+    /// How often a result was counted.
+    pub fn cache_count(&self, result: &'static str) -> u64 {
+        self.cache.get_or_create(&CacheLabels { result }).get()
+    }
+}
+
 /// Everything that is counted.
 pub struct Metrics {
     decisions: Family<DecisionLabels, Counter>,
@@ -47,8 +73,9 @@ pub struct Metrics {
     registry: Registry,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    /// Starts at zero, but for what the loader counted already.
+    pub fn new(compile: &CompileMetrics) -> Self {
         let mut metrics = Self {
             decisions: Family::default(),
             decision_seconds: Histogram::new(exponential_buckets(0.000_05, 4.0, 10)),
@@ -62,10 +89,16 @@ impl Default for Metrics {
         };
         metrics.register();
         metrics
+            .registry
+            .register("compiles", "Modules compiled", compile.compiles.clone());
+        metrics.registry.register(
+            "compile_cache",
+            "Looks into the cache of compiled code, and failed writes to it, by result",
+            compile.cache.clone(),
+        );
+        metrics
     }
-}
 
-impl Metrics {
     fn register(&mut self) {
         let registry = &mut self.registry;
         registry.register(

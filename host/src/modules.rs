@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The modules in use, by digest. Holds none itself: the last user's end is the module's.
 #[derive(Debug, Default)]
 pub struct Modules {
+    /// Held while a module is loaded, so that whoever wants the same one finds it.
+    turn: tokio::sync::Mutex<()>,
     by_digest: Mutex<HashMap<String, Weak<Module>>>,
 }
 
@@ -18,6 +20,22 @@ impl Modules {
             .unwrap_or_else(PoisonError::into_inner)
             .get(digest)?
             .upgrade()
+    }
+
+    /// The module of a digest; loaded only if nobody uses it, and once however many ask at the same time.
+    ///
+    /// # Errors
+    /// Why it was not loaded.
+    pub async fn get_or_load<E>(
+        &self,
+        digest: &str,
+        load: impl Future<Output = Result<Module, E>>,
+    ) -> Result<Arc<Module>, E> {
+        let _turn = self.turn.lock().await;
+        match self.get(digest) {
+            Some(shared) => Ok(shared),
+            None => Ok(self.share(load.await?)),
+        }
     }
 
     /// Lets others share a module.

@@ -1,7 +1,7 @@
 //! Says what a module is, from its bytes and its own word alone.
 
 use super::{Output, files, rbac};
-use crate::guest::{Capacity, Limits, Loader, Module, Runtime};
+use crate::guest::{Capacity, Compiler, Limits, Loader, Module, Runtime};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use comfy_table::{Table, presets};
@@ -44,7 +44,10 @@ pub(super) async fn inspect(arguments: InspectArguments) -> anyhow::Result<ExitC
         |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
     let compressed = gzip(&bytes)?;
     let given = bytes.len();
-    let module = Loader::new(runtime).load(bytes).await.map_err(refused)?;
+    let module = Loader::new(runtime, Compiler::InProcess)
+        .load(bytes)
+        .await
+        .map_err(refused)?;
     let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
     let said = describe(&module, &manifest, given, compressed);
     match arguments.output {

@@ -6,10 +6,12 @@ mod files;
 mod difference;
 mod rbac;
 mod inspect;
+mod compile_module;
 pub mod objects;
 pub mod list;
 pub mod watch;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::process::ExitCode;
 
@@ -32,6 +34,8 @@ enum Command {
     /// Prints the CRD of the Reconciler kind as YAML
     #[command(after_help = "Example:\n  windlass crds | kubectl apply --server-side -f -")]
     Crds,
+    #[command(hide = true)]
+    CompileModule(compile_module::CompileModuleArguments),
 }
 
 /// How results are printed.
@@ -49,15 +53,28 @@ impl Cli {
     ///
     /// # Errors
     /// A sentence for the terminal, for a command that could not run.
-    pub async fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            Command::Run(arguments) => run::run(arguments).await,
-            Command::Simulate(arguments) => simulate::simulate(arguments).await,
-            Command::Inspect(arguments) => inspect::inspect(arguments).await,
-            Command::Rbac(arguments) => rbac::rbac(arguments).await,
-            Command::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
-            Command::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),
-            Command::Crds => {
+            // Has one thread only: those of an executor would count against its limits.
+            Command::CompileModule(arguments) => Ok(compile_module::compile_module(&arguments)),
+            command => tokio::runtime::Runtime::new()
+                .context("the threads of the executor cannot be started")?
+                .block_on(command.run()),
+        }
+    }
+}
+
+impl Command {
+    async fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::CompileModule(arguments) => Ok(compile_module::compile_module(&arguments)),
+            Self::Run(arguments) => run::run(arguments).await,
+            Self::Simulate(arguments) => simulate::simulate(arguments).await,
+            Self::Inspect(arguments) => inspect::inspect(arguments).await,
+            Self::Rbac(arguments) => rbac::rbac(arguments).await,
+            Self::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
+            Self::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),
+            Self::Crds => {
                 print!("{}", files::yaml(&crate::api::crd())?);
                 Ok(ExitCode::SUCCESS)
             }

@@ -1,7 +1,7 @@
 //! Prints the ServiceAccount and the roles that a module needs, from its own word alone.
 
 use super::files;
-use crate::guest::{Capacity, Limits, Loader, Runtime};
+use crate::guest::{Capacity, Compiler, Limits, Loader, Runtime};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -65,7 +65,8 @@ pub(super) fn settings(path: Option<&PathBuf>) -> anyhow::Result<Value> {
 async fn describe(path: &Path, settings: &Value) -> anyhow::Result<Manifest> {
     let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
     let refused = |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", path.display()));
-    let module = Loader::new(runtime).load(files::module(path)?).await.map_err(refused)?;
+    let loader = Loader::new(runtime, Compiler::InProcess);
+    let module = loader.load(files::module(path)?).await.map_err(refused)?;
     module.describe(settings, &Limits::default()).await.map_err(refused)
 }
 

@@ -2,13 +2,14 @@
 
 use crate::admin;
 use crate::cluster::kube::KubeCluster;
-use crate::guest::{Capacity, Loader, Runtime};
+use crate::guest::{Cache, Capacity, Compiler, Loader, Runtime};
 use crate::host::Host;
 use crate::settings::Settings;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,6 +40,9 @@ pub(super) struct RunArguments {
     /// Address of /livez, /readyz and /metrics
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// Directory in which compiled modules are kept, so that the next start is faster; none if left out
+    #[arg(long, env = "WINDLASS_CACHE_DIR")]
+    cache_dir: Option<PathBuf>,
     /// How log lines look
     #[arg(long, env = "WINDLASS_LOG_FORMAT", default_value = "plain")]
     log: LogFormat,
@@ -59,7 +63,7 @@ enum LogFormat {
 pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     start_log(arguments.log);
     let cluster = KubeCluster::connect().await.context("there is no cluster to run on")?;
-    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+    let loader = loader(arguments.cache_dir.as_deref())?;
     let mut settings = Settings::new(&arguments.namespace);
     settings.service_account = arguments.service_account;
     settings.instance = arguments.instance;
@@ -72,7 +76,7 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         namespace = settings.namespace,
         "windlass starts"
     );
-    let host = Host::new(settings, Arc::new(cluster), Loader::new(runtime));
+    let host = Host::new(settings, Arc::new(cluster), loader);
     host.start();
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
     let stop = async move {
@@ -89,6 +93,17 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     host.stop().await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Modules come from anybody here, so that no compiler runs in the host itself.
+fn loader(cache: Option<&Path>) -> anyhow::Result<Loader> {
+    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+    let compiler = Compiler::this_program().context("the program that compiles modules, this one, cannot be found")?;
+    let loader = Loader::new(runtime, compiler);
+    Ok(match cache {
+        Some(directory) => loader.with_cache(Cache::new(directory, Cache::LIMIT)),
+        None => loader,
+    })
 }
 
 fn start_log(format: LogFormat) {

@@ -4,7 +4,7 @@ use super::{Output, difference, files, rbac};
 use crate::api;
 use crate::cluster::Cluster;
 use crate::cluster::memory::{MemoryCluster, Recorded, WriteAuthor};
-use crate::guest::{Capacity, Limits, Loader, Module, Runtime};
+use crate::guest::{Capacity, Compiler, Limits, Loader, Module, Runtime};
 use crate::host::Host;
 use crate::settings::Settings;
 use anyhow::{Context, anyhow, bail};
@@ -54,7 +54,7 @@ pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<Exi
     let objects = files::objects(&arguments.files)?;
     let settings = rbac::settings(arguments.settings.as_ref())?;
     let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
-    let loader = Loader::new(runtime);
+    let loader = Loader::new(runtime, Compiler::InProcess);
     let refused =
         |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
     let module = loader.load(bytes.clone()).await.map_err(refused)?;

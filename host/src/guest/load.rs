@@ -2,68 +2,71 @@
 
 use super::bindings::ReconcilerPre;
 use super::bytes::{self, Form};
-use super::describe;
+use super::compile::{self, Cache, CacheKey, Compiler, Entry, Lookup, TrustedCode};
 use super::encode::encode;
 use super::imports::{self, Interface};
-use super::limits::Limits;
+use super::module::{Loaded, Module};
 use super::refusal::{Refusal, Step};
 use super::runtime::Runtime;
-use super::session::Guest;
 use super::state::State;
-use crate::decide::Decide;
-use serde_json::Value;
+use crate::metrics::CompileMetrics;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
-use wasmtime::component::Component;
-use windlass_core::decision::FaultKind;
-use windlass_core::manifest::Manifest;
+use std::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Takes modules up, one at a time: compiling is the one thing here that needs a whole processor for seconds.
 #[derive(Clone, Debug)]
 pub struct Loader {
     runtime: Runtime,
+    compiler: Compiler,
+    cache: Option<Cache>,
+    metrics: CompileMetrics,
     one_at_a_time: Arc<Semaphore>,
 }
 
-/// A module that was taken up: compiled and linked once, instantiated for each decision. Cheap to clone.
+/// The right to load a module now. Work on a thread holds it to its end, also when nobody waits for it any more.
 #[derive(Clone)]
-pub struct Module {
-    loaded: Arc<Loaded>,
+pub(super) struct Turn {
+    _permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// A module that was looked at, and is fit to be compiled.
+struct Checked {
+    digest: Arc<str>,
     size: usize,
-    strict: bool,
-    imports: Arc<[String]>,
-    compile_time: Duration,
-}
-
-/// What instances are made of.
-pub(super) struct Loaded {
-    pub(super) runtime: Runtime,
-    pub(super) pre: ReconcilerPre<State>,
-    pub(super) digest: Arc<str>,
-    /// Decisions that wanted more memory than they may have.
-    pub(super) denials: Arc<AtomicU64>,
-}
-
-impl std::fmt::Debug for Module {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Module")
-            .field("digest", &self.loaded.digest)
-            .field("size", &self.size)
-            .field("strict", &self.strict)
-            .finish_non_exhaustive()
-    }
+    component: Vec<u8>,
+    interface: Interface,
 }
 
 impl Loader {
-    /// Makes a loader for guests of this runtime.
-    pub fn new(runtime: Runtime) -> Self {
+    /// Makes a loader for guests of this runtime, without a cache.
+    pub fn new(runtime: Runtime, compiler: Compiler) -> Self {
         Self {
             runtime,
+            compiler,
+            cache: None,
+            metrics: CompileMetrics::default(),
             one_at_a_time: Arc::new(Semaphore::new(1)),
         }
+    }
+
+    /// This loader with a cache, for [`Loader::load_cached`].
+    #[must_use]
+    pub fn with_cache(self, cache: Cache) -> Self {
+        Self {
+            cache: Some(cache),
+            ..self
+        }
+    }
+
+    /// Whether it has a cache, so that it is worth having its key.
+    pub fn has_cache(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    /// What it counts.
+    pub fn metrics(&self) -> &CompileMetrics {
+        &self.metrics
     }
 
     /// The runtime whose guests it loads.
@@ -73,87 +76,177 @@ impl Loader {
 
     /// Takes a module up: plain, gzip or zstd; a component, or a core module that carries the contract.
     ///
-    /// Works on a thread of its own, never on the executor's. Given up half way, it goes on there to its end.
+    /// Works on threads of its own and in the [`Compiler`]'s place, never on the executor's. Given up half way, a child
+    /// is killed.
     ///
     /// # Errors
     /// A [`Refusal`] with the step that the module did not pass.
     pub async fn load(&self, bytes: Vec<u8>) -> Result<Module, Refusal> {
-        let limit = self.runtime.capacity().compile;
-        let Ok(turn) = Arc::clone(&self.one_at_a_time).acquire_owned().await else {
+        self.load_within_time(bytes, None).await
+    }
+
+    /// As [`Loader::load`], with what was compiled before if it is in the cache and authentic.
+    ///
+    /// # Errors
+    /// As [`Loader::load`]; nothing about the cache is an error.
+    pub async fn load_cached(&self, bytes: Vec<u8>, key: CacheKey) -> Result<Module, Refusal> {
+        self.load_within_time(bytes, Some(key)).await
+    }
+
+    async fn load_within_time(&self, bytes: Vec<u8>, key: Option<CacheKey>) -> Result<Module, Refusal> {
+        let Ok(permit) = Arc::clone(&self.one_at_a_time).acquire_owned().await else {
             return Err(Refusal::new(
                 Step::Compile,
-                "Stopped",
+                Refusal::HOST,
                 "The host stops. Nothing has to be done.",
             ));
         };
-        let runtime = self.runtime.clone();
-        let work = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            load(runtime, &bytes)
-        });
-        match tokio::time::timeout(limit, work).await {
-            Ok(Ok(loaded)) => loaded,
-            Ok(Err(_)) => Err(Refusal::new(
-                Step::Compile,
-                "Invalid",
-                "The compiler gave up on the module in a way that is a fault of the host's own. Please report it with the module.",
-            )),
-            Err(_) => Err(Refusal::new(
-                Step::Compile,
-                "CompileBudgetExceeded",
-                format!(
-                    "Compiling the module took longer than {} s. Look for functions of many thousand nested blocks, often \
-                     generated code, or build it with `opt-level = \"z\"`.",
-                    limit.as_secs()
-                ),
-            )),
+        let turn = Turn {
+            _permit: Arc::new(permit),
+        };
+        let limit = self.runtime.capacity().compile;
+        match tokio::time::timeout(limit, self.take_up(bytes, key, &turn)).await {
+            Ok(loaded) => loaded,
+            Err(_) => Err(compile::exceeded(&format!(
+                "took longer than {} s",
+                limit.as_secs_f64()
+            ))),
         }
+    }
+
+    /// All steps up to a module that can be instantiated.
+    async fn take_up(&self, bytes: Vec<u8>, key: Option<CacheKey>, turn: &Turn) -> Result<Module, Refusal> {
+        let cache = self.cache.clone().zip(key);
+        let engine = self.runtime.engine().clone();
+        let (checked, entry) = turn
+            .work(move || {
+                let checked = check(&bytes)?;
+                let entry = cache.map(|(cache, key)| {
+                    let engine = compile::identity(&engine);
+                    Arc::new(cache.entry(&key, &checked.digest, &checked.component, &engine))
+                });
+                Ok((checked, entry))
+            })
+            .await?;
+        let started = Instant::now();
+        let kept = match &entry {
+            Some(entry) => self.kept(Arc::clone(entry), turn).await?,
+            None => None,
+        };
+        let pre = match kept {
+            Some(pre) => pre,
+            None => self.compiled(checked.component, entry, turn).await?,
+        };
+        let strict = checked.interface.is_strict();
+        let Interface { imports, .. } = checked.interface;
+        Ok(Module {
+            loaded: Arc::new(Loaded {
+                runtime: self.runtime.clone(),
+                pre,
+                digest: checked.digest,
+                denials: Arc::default(),
+            }),
+            size: checked.size,
+            strict,
+            imports: imports.into_iter().collect(),
+            compile_time: started.elapsed(),
+        })
+    }
+
+    /// The module as it is in the cache, if that is of use.
+    async fn kept(&self, entry: Arc<Entry>, turn: &Turn) -> Result<Option<ReconcilerPre<State>>, Refusal> {
+        let (runtime, metrics) = (self.runtime.clone(), self.metrics.clone());
+        turn.work(move || {
+            let (result, pre) = match entry.read() {
+                Lookup::Miss => ("miss", None),
+                Lookup::Torn => ("torn", None),
+                Lookup::Forged => ("forged", None),
+                Lookup::Hit(code) => match link(&runtime, &code) {
+                    Ok(pre) => ("hit", Some(pre)),
+                    Err(_) => {
+                        entry.forget();
+                        ("torn", None)
+                    }
+                },
+            };
+            metrics.cache(result);
+            Ok(pre)
+        })
+        .await
+    }
+
+    /// The module as the compiler makes it; kept for the next time.
+    async fn compiled(
+        &self,
+        component: Vec<u8>,
+        entry: Option<Arc<Entry>>,
+        turn: &Turn,
+    ) -> Result<ReconcilerPre<State>, Refusal> {
+        self.metrics.compiles.inc();
+        let code = self.compiler.compile(&self.runtime, component, turn).await?;
+        let (runtime, metrics) = (self.runtime.clone(), self.metrics.clone());
+        turn.work(move || {
+            let pre = link(&runtime, &code)?;
+            if let Some(Err(error)) = entry.map(|entry| entry.write(&code)) {
+                tracing::warn!("compiled code is not kept: {error}");
+                metrics.cache("unwritable");
+            }
+            Ok(pre)
+        })
+        .await
     }
 }
 
-/// All steps up to a module that can be instantiated.
-fn load(runtime: Runtime, bytes: &[u8]) -> Result<Module, Refusal> {
+impl Turn {
+    /// Works on a thread that may block.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let turn = self.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        });
+        work.await.unwrap_or_else(|_| {
+            Err(Refusal::new(
+                Step::Compile,
+                "Invalid",
+                "The compiler gave up on the module in a way that is a fault of the host's own. Please report it with the module.",
+            ))
+        })
+    }
+}
+
+/// Everything that can be told from the bytes.
+fn check(bytes: &[u8]) -> Result<Checked, Refusal> {
     let unpacked = bytes::unpack(bytes)?;
     let digest = bytes::hex(&unpacked);
     let size = unpacked.len();
     let component = match bytes::form(&unpacked)? {
-        Form::Component => unpacked,
+        Form::Component => unpacked.into_owned(),
         Form::CoreModule => {
             imports::check_core_module(&unpacked)?;
-            encode(&unpacked)?.into()
+            encode(&unpacked)?
         }
     };
     let interface = imports::of_component(&component)?;
     interface.check()?;
-    let started = Instant::now();
-    let pre = compile(&runtime, &component)?;
-    let compile_time = started.elapsed();
-    let strict = interface.is_strict();
-    let Interface { imports, .. } = interface;
-    let loaded = Arc::new(Loaded {
-        runtime,
-        pre,
+    Ok(Checked {
         digest: digest.into(),
-        denials: Arc::default(),
-    });
-    Ok(Module {
-        loaded,
         size,
-        strict,
-        imports: imports.into_iter().collect(),
-        compile_time,
+        component,
+        interface,
     })
 }
 
-/// Makes machine code, and links it with what this host offers.
-fn compile(runtime: &Runtime, component: &[u8]) -> Result<ReconcilerPre<State>, Refusal> {
-    let component = Component::from_binary(runtime.engine(), component).map_err(|why| {
+/// Links machine code with what this host offers.
+fn link(runtime: &Runtime, code: &TrustedCode) -> Result<ReconcilerPre<State>, Refusal> {
+    let component = code.component(runtime.engine()).map_err(|why| {
         Refusal::new(
             Step::Compile,
             "Invalid",
-            format!(
-                "The module cannot be compiled: {why:#}. Build it again, without experimental features of WebAssembly."
-            ),
+            format!("The compiled module does not fit this host: {why:#}. Build it again with the SDK."),
         )
     })?;
     let linked = runtime
@@ -167,77 +260,4 @@ fn compile(runtime: &Runtime, component: &[u8]) -> Result<ReconcilerPre<State>, 
             format!("An import or export of the guest is not of the type that the contract says: {why:#}. Build it with the SDK."),
         )
     })
-}
-
-impl Module {
-    /// sha256 of the unpacked bytes, 64 hexadecimal digits; see [`digest`](super::digest).
-    pub fn digest(&self) -> &str {
-        &self.loaded.digest
-    }
-
-    /// Bytes of the module once unpacked.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Whether it imports nothing but the contract. Otherwise it got closed stand-ins for WASI.
-    pub fn is_strict(&self) -> bool {
-        self.strict
-    }
-
-    /// Names of what it imports, sorted.
-    pub fn imports(&self) -> &[String] {
-        &self.imports
-    }
-
-    /// How long compiling took.
-    pub fn compile_time(&self) -> Duration {
-        self.compile_time
-    }
-
-    /// How many of its decisions wanted more memory than they may have, also those that went on without it (E-06).
-    pub fn memory_denials(&self) -> u64 {
-        self.loaded.denials.load(Ordering::Relaxed)
-    }
-
-    /// Asks the guest about itself, in a fresh instance, and checks what it says.
-    ///
-    /// # Errors
-    /// A [`Refusal`] if the guest refuses the settings, breaks a limit, or says what cannot be.
-    pub async fn describe(&self, settings: &Value, limits: &Limits) -> Result<Manifest, Refusal> {
-        let short = self.digest().get(..12).unwrap_or_default();
-        let guest = self.session(short.into(), limits);
-        let described = async {
-            let permit = guest.permit().await?;
-            let live = guest.start(permit, Vec::new(), 0).await?;
-            guest.describe(live, settings.to_string()).await
-        };
-        let described = described.await.map_err(|fault| {
-            let cause = match fault.kind {
-                FaultKind::GuestTrapped => "Trapped",
-                FaultKind::GuestTimedOut => "StartBudgetExceeded",
-                FaultKind::GuestOutOfMemory => "OutOfMemory",
-                FaultKind::GuestOutputRejected => "OutputRejected",
-            };
-            Refusal::new(
-                Step::Describe,
-                cause,
-                format!("The guest cannot say what it does. {}", fault.message),
-            )
-        })?;
-        describe::checked(described)
-    }
-
-    /// Takes decisions with this module. `manifest` is what [`Module::describe`] returned for the settings in use.
-    pub fn guest(&self, manifest: &Manifest, limits: &Limits) -> Arc<dyn Decide> {
-        Arc::new(self.session(format!("{} {}", manifest.name, manifest.version).into(), limits))
-    }
-
-    fn session(&self, name: Arc<str>, limits: &Limits) -> Guest {
-        Guest {
-            loaded: Arc::clone(&self.loaded),
-            name,
-            limits: limits.clone(),
-        }
-    }
 }

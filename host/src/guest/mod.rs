@@ -9,6 +9,8 @@
 //! Guarantees, each shown by a test beside the module that gives it:
 //!
 //! - No bytes bring the host down: whatever they are, they end as a [`Module`] or as a [`Refusal`] that says what to do.
+//! - A host runs no compiler: a [`Compiler::Child`] does, within its budget, and what it made is run again only if the
+//!   host's key vouches for it.
 //! - A guest runs within [`Limits`]; whatever it does ends as an answer or as a
 //!   [`Fault`](windlass_core::decision::Fault) of this one decision.
 //! - An instance is never entered again after an error, nor after a call that was given up half way.
@@ -19,10 +21,12 @@
 mod limits;
 mod refusal;
 mod load;
+mod module;
 
 mod bytes;
 mod imports;
 mod encode;
+mod compile;
 mod describe;
 
 mod runtime;
@@ -38,7 +42,9 @@ mod session;
 mod tests;
 
 pub use bytes::{MAX_MODULE, MAX_UNPACKED, digest};
+pub use compile::{Cache, CacheKey, CompileBudget, Compiler, compile_alone};
 pub use limits::Limits;
-pub use load::{Loader, Module};
+pub use load::Loader;
+pub use module::Module;
 pub use refusal::{Refusal, Step};
 pub use runtime::{Capacity, Runtime, RuntimeError};

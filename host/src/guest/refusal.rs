@@ -34,6 +34,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The cause that is no fault of the module: the host could not look at it.
+    pub(super) const HOST: &str = "HostFault";
+
+    /// Whether another try may end in another way, with the same bytes.
+    pub fn is_passing(&self) -> bool {
+        self.cause == Self::HOST
+    }
+
     /// Makes a refusal.
     pub(super) fn new(step: Step, cause: &'static str, message: impl Into<String>) -> Self {
         Self {

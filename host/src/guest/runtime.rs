@@ -27,8 +27,10 @@ pub struct Capacity {
     pub memory: usize,
     /// Length of a tick: how soon a running guest lets others run, and how exactly its time is counted.
     pub tick: Duration,
-    /// Time that compiling one module may take (F-08).
+    /// Time that taking up one module may take, compiling included (F-08).
     pub compile: Duration,
+    /// Address space of the child that compiles, in bytes.
+    pub compile_memory: u64,
 }
 
 impl Default for Capacity {
@@ -38,6 +40,7 @@ impl Default for Capacity {
             memory: 1 << 30,
             tick: Duration::from_millis(10),
             compile: Duration::from_secs(30),
+            compile_memory: 512 << 20,
         }
     }
 }
@@ -140,8 +143,20 @@ impl Runtime {
     }
 }
 
-/// What every guest runs under: nothing that differs between machines or runs, and nothing that is not needed.
+/// An engine whose code fits a [`Runtime`]'s, and that reserves nothing to run it in.
+pub(super) fn compiling_engine() -> wasmtime::Result<Engine> {
+    Engine::new(&code_config())
+}
+
+/// A [`code_config`] with room to run guests in.
 fn config(capacity: &Capacity) -> Config {
+    let mut config = code_config();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(capacity)));
+    config
+}
+
+/// What every guest runs under: nothing that differs between machines or runs, and nothing that is not needed.
+fn code_config() -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
@@ -153,8 +168,7 @@ fn config(capacity: &Capacity) -> Config {
         .generate_address_map(false)
         .wasm_backtrace_max_frames(None)
         .max_wasm_stack(MAX_STACK)
-        .async_stack_size(CALL_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(capacity)));
+        .async_stack_size(CALL_STACK);
     config
 }
 

@@ -6,7 +6,7 @@
 use super::bindings::{Reconciler, manifest};
 use super::convert;
 use super::limits::Limits;
-use super::load::Loaded;
+use super::module::Loaded;
 use super::sandbox::Sandbox;
 use super::state::{Lines, OutOfTime, State};
 use super::text::one_line;

@@ -8,7 +8,7 @@ mod faults;
 mod manifests;
 mod measure;
 
-use super::{Capacity, Limits, Loader, Module, Runtime};
+use super::{Capacity, Compiler, Limits, Loader, Module, Runtime};
 use crate::decide::Decide;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use windlass_core::key::ReconcilerId;
 use windlass_core::object::Object;
 
 /// One runtime for all tests, as in the host.
-static LOADER: LazyLock<Loader> = LazyLock::new(|| Loader::new(runtime()));
+pub(super) static LOADER: LazyLock<Loader> = LazyLock::new(|| Loader::new(runtime(), Compiler::InProcess));
 /// Modules that were loaded, by name.
 static MODULES: LazyLock<Mutex<HashMap<&str, Module>>> = LazyLock::new(Mutex::default);
 
@@ -34,7 +34,7 @@ fn runtime() -> Runtime {
 }
 
 /// The bytes of a guest.
-fn bytes_of(name: &str) -> Vec<u8> {
+pub(super) fn bytes_of(name: &str) -> Vec<u8> {
     let found = windlass_artifacts::ALL.iter().find(|(known, _)| *known == name);
     windlass_artifacts::bytes(found.expect("there is a guest of this name").1)
 }
@@ -61,7 +61,7 @@ async fn guest(name: &'static str, limits: &Limits) -> Arc<dyn Decide> {
 }
 
 /// Limits that no busy test machine makes a guest of ours reach.
-fn generous() -> Limits {
+pub(super) fn generous() -> Limits {
     Limits::default().with_time(Duration::from_secs(30))
 }
 

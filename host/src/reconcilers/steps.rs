@@ -223,6 +223,9 @@ async fn module(
         return Ok((described.manifest.clone(), settings));
     }
     let refuse = |slot: &mut Slot, refusal: crate::guest::Refusal| {
+        if refusal.is_passing() {
+            return Halt::waiting(Gate::Loaded, Reason::InternalError, refusal.message);
+        }
         let why = Refused {
             digest: digest.clone(),
             step: refusal.step.to_string(),
@@ -242,8 +245,8 @@ async fn module(
                     Some(bytes) => bytes,
                     None => source::fetch_again(host, id, spec, slot).await?,
                 };
-                let loaded = host.loader.load(bytes).await.map_err(|refusal| refuse(slot, refusal))?;
-                host.modules.share(loaded)
+                let loaded = host.modules.get_or_load(&digest, host.load(bytes)).await;
+                loaded.map_err(|refusal| refuse(slot, refusal))?
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use crate::world::{RUNTIME, module};
 use serde_json::{Value, json};
-use windlass::guest::{Limits, Loader, Module, Step};
+use windlass::guest::{Compiler, Limits, Loader, Module, Step};
 use windlass_core::change::matches;
 use windlass_core::check::{OutcomeLimits, check, check_queries};
 use windlass_core::decision::{Answer, Answered, Decided, Entry, Query, Reply, Request};
@@ -61,7 +61,10 @@ async fn come_out_as_natively(guest: &str, folder: &str) {
 }
 
 async fn load(guest: &str) -> Module {
-    Loader::new(RUNTIME.clone()).load(module(guest)).await.unwrap()
+    Loader::new(RUNTIME.clone(), Compiler::InProcess)
+        .load(module(guest))
+        .await
+        .unwrap()
 }
 
 fn cases(guest: &str) -> Vec<Case> {

@@ -17,4 +17,5 @@ mod disturbed;
 mod guests;
 mod bad_input;
 mod finalize;
+mod compile;
 mod cases;

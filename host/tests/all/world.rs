@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use windlass::cluster::memory::{MemoryCluster, Recorded, WriteAuthor};
-use windlass::guest::{Capacity, Loader, Module, Runtime};
+use windlass::guest::{Capacity, Compiler, Loader, Module, Runtime};
 use windlass::host::Host;
 use windlass::settings::Settings;
 use windlass_core::kind::{KindRef, ObjectRef};
@@ -85,7 +85,10 @@ impl World {
     async fn compile(&self, guest: &str) {
         let mut all = COMPILED.lock().await;
         if !all.contains_key(guest) {
-            let loaded = Loader::new(RUNTIME.clone()).load(module(guest)).await.unwrap();
+            let loaded = Loader::new(RUNTIME.clone(), Compiler::InProcess)
+                .load(module(guest))
+                .await
+                .unwrap();
             all.insert(guest.into(), loaded);
         }
         self.compiled
@@ -307,7 +310,7 @@ fn start(settings: &Settings, meddler: &Meddler) -> Arc<Host> {
     let host = Host::new(
         settings.clone(),
         Arc::new(meddler.clone()),
-        Loader::new(RUNTIME.clone()),
+        Loader::new(RUNTIME.clone(), Compiler::InProcess),
     );
     host.start();
     host

@@ -1,7 +1,7 @@
 //! Whatever bytes come, they end as a module or as a refusal that says what to do (F-02, F-04, F-05).
 
 use super::{LOADER, bytes_of, generous, runtime};
-use crate::guest::{Capacity, Loader, Runtime, Step, digest};
+use crate::guest::{Capacity, Compiler, Loader, Runtime, Step, digest};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rand_chacha::ChaCha8Rng;
@@ -281,7 +281,7 @@ async fn f_08_compiling_ends_with_its_budget_and_others_load_after_it() {
         compile: Duration::ZERO,
         ..runtime().capacity().clone()
     };
-    let loader = Loader::new(Runtime::new(capacity).expect("fits"));
+    let loader = Loader::new(Runtime::new(capacity).expect("fits"), Compiler::InProcess);
     let refusal = loader
         .load(bytes_of("nginx"))
         .await

@@ -2,7 +2,7 @@
 
 use super::{decide, generous, guest, hostile, module, outcome, request, runtime};
 use crate::decide::Decide;
-use crate::guest::Loader;
+use crate::guest::{Compiler, Loader};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use windlass_core::decision::{Answer, Answered, ChildrenPlan, Decided, Entry, Reply, Request};
@@ -60,7 +60,7 @@ async fn an_answer_that_says_the_primary_is_wrong_is_no_fault() {
 
 #[tokio::test]
 async fn a_05_equal_requests_give_equal_answers_in_any_instance_and_engine() {
-    let other = Loader::new(runtime())
+    let other = Loader::new(runtime(), Compiler::InProcess)
         .load(super::bytes_of("hostile"))
         .await
         .expect("loads in a second engine");

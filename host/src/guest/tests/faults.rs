@@ -1,7 +1,7 @@
 //! Whatever a guest does, it ends as a fault of that one decision (E-01 to E-12).
 
 use super::{LOADER, decide, generous, guest, hostile, module, outcome, request};
-use crate::guest::{Capacity, Limits, Loader, Runtime, Step};
+use crate::guest::{Capacity, Compiler, Limits, Loader, Runtime, Step};
 use serde_json::json;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -85,7 +85,7 @@ async fn e_07_a_call_given_up_half_way_leaves_nothing_behind() {
         ..Capacity::default()
     })
     .expect("fits");
-    let module = Loader::new(runtime.clone())
+    let module = Loader::new(runtime.clone(), Compiler::InProcess)
         .load(super::bytes_of("hostile"))
         .await
         .expect("loads");

@@ -1,0 +1,241 @@
+//! Keeps compiled code on disk, so that a host that starts again need not compile again.
+//!
+//! Guarantees: nothing is run whose tag was not verified, and whatever is wrong with the directory or a file in it only
+//! costs a compile.
+
+use super::TrustedCode;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+use wasmtime::Engine;
+
+/// Version of the form of a file, part of every name and tag.
+const FORM: &[u8] = b"windlass compiled code 1";
+/// Bytes before the code: its length and the tag.
+const HEADER: usize = LENGTH + TAG;
+const LENGTH: usize = 8;
+const TAG: usize = 32;
+/// How the names of whole files end; nothing else in the directory is touched.
+const WHOLE: &str = "windlass-code";
+/// How the names of files end that are being written.
+const UNFINISHED: &str = "windlass-unfinished";
+
+/// A directory of compiled code. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    directory: Arc<Path>,
+    /// Bytes that all files together may have.
+    limit: u64,
+}
+
+/// What files are authenticated with, derived from the host's key.
+#[derive(Clone)]
+pub struct CacheKey([u8; TAG]);
+
+/// The file of one module, for one engine.
+pub(in crate::guest) struct Entry {
+    cache: Cache,
+    path: PathBuf,
+    key: CacheKey,
+    /// Everything that the code depends on, in 32 bytes.
+    identity: [u8; 32],
+}
+
+/// What a file was good for.
+pub(in crate::guest) enum Lookup {
+    /// The code is this program's own.
+    Hit(TrustedCode),
+    /// There is none for this module and engine.
+    Miss,
+    /// It is not as long as it says.
+    Torn,
+    /// Its tag is not of the host's key over this content and name.
+    Forged,
+}
+
+impl CacheKey {
+    /// Derives a key of its own, so that no tag tells anything about a seed.
+    pub fn derive(host_key: &[u8]) -> Self {
+        let derived = mac(host_key).chain_update(FORM).chain_update(b"\0key");
+        Self(derived.finalize().into_bytes().into())
+    }
+}
+
+impl Cache {
+    /// Bytes that all files together may have, unless told otherwise: some hundred guests.
+    pub const LIMIT: u64 = 256 << 20;
+
+    /// A cache in this directory, which is made when it is needed.
+    pub fn new(directory: &Path, limit: u64) -> Self {
+        Self {
+            directory: directory.into(),
+            limit,
+        }
+    }
+
+    /// Where the code of `component` is kept. `module` is the digest that people know it by; `engine` is [`identity`].
+    pub(in crate::guest) fn entry(&self, key: &CacheKey, module: &str, component: &[u8], engine: &[u8; 32]) -> Entry {
+        let identity: [u8; 32] = Sha256::new()
+            .chain_update(FORM)
+            .chain_update(Sha256::digest(component))
+            .chain_update(engine)
+            .finalize()
+            .into();
+        let short: String = identity.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Entry {
+            path: self.directory.join(format!("{module}-{short}.{WHOLE}")),
+            cache: self.clone(),
+            key: key.clone(),
+            identity,
+        }
+    }
+
+    /// Deletes what was not used for longest until `more` bytes fit.
+    fn make_room(&self, more: u64) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            let ours = entry
+                .path()
+                .extension()
+                .is_some_and(|end| end == WHOLE || end == UNFINISHED);
+            if about.is_file() && ours {
+                files.push((
+                    about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    about.len(),
+                    entry.path(),
+                ));
+            }
+        }
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        for (_, size, path) in files {
+            if total.saturating_add(more) <= self.limit {
+                break;
+            }
+            fs::remove_file(path)?;
+            total -= size;
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    /// Reads and checks the file. What is of no use is deleted.
+    pub(in crate::guest) fn read(&self) -> Lookup {
+        let found = match self.bytes() {
+            Ok(Some(bytes)) => self.check(bytes),
+            Ok(None) => Lookup::Torn,
+            Err(_) => return Lookup::Miss,
+        };
+        if matches!(found, Lookup::Torn | Lookup::Forged) {
+            self.forget();
+        }
+        found
+    }
+
+    /// Deletes the file; one that cannot be deleted is found bad again.
+    pub(in crate::guest) fn forget(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Keeps the code: whoever reads at the same time finds the whole file or none.
+    ///
+    /// # Errors
+    /// If it cannot be kept; nothing is lost but time.
+    pub(in crate::guest) fn write(&self, code: &TrustedCode) -> io::Result<()> {
+        let size = (HEADER + code.bytes().len()) as u64;
+        if size > self.cache.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.cache.directory)?;
+        self.cache.make_room(size)?;
+        // Hosts that share a volume may have the same process number.
+        let unique = getrandom::u64().unwrap_or_else(|_| std::process::id().into());
+        let unfinished = self.path.with_extension(format!("{unique:016x}.{UNFINISHED}"));
+        let written = self
+            .write_to(&unfinished, code)
+            .and_then(|()| fs::rename(&unfinished, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written
+    }
+
+    fn write_to(&self, path: &Path, code: &TrustedCode) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(&(code.bytes().len() as u64).to_le_bytes())?;
+        file.write_all(&self.mac(code.bytes()).finalize().into_bytes())?;
+        file.write_all(code.bytes())
+    }
+
+    /// The file as it is; none if it is larger than any that was written.
+    fn bytes(&self) -> io::Result<Option<Vec<u8>>> {
+        if !fs::symlink_metadata(&self.path)?.is_file() {
+            return Ok(None);
+        }
+        let file = File::open(&self.path)?;
+        let mut bytes = Vec::new();
+        (&file).take(self.cache.limit + 1).read_to_end(&mut bytes)?;
+        // The time of the last use; where it cannot be said, the file only goes earlier.
+        let _ = file.set_modified(SystemTime::now());
+        Ok((bytes.len() as u64 <= self.cache.limit).then_some(bytes))
+    }
+
+    fn check(&self, mut bytes: Vec<u8>) -> Lookup {
+        let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
+            return Lookup::Torn;
+        };
+        let Some((tag, code)) = rest.split_first_chunk::<TAG>() else {
+            return Lookup::Torn;
+        };
+        if u64::from_le_bytes(*length) != code.len() as u64 {
+            return Lookup::Torn;
+        }
+        // Compares in constant time.
+        if self.mac(code).verify_slice(tag).is_err() {
+            return Lookup::Forged;
+        }
+        bytes.drain(..HEADER);
+        Lookup::Hit(TrustedCode::verified(bytes))
+    }
+
+    fn mac(&self, code: &[u8]) -> Hmac<Sha256> {
+        mac(&self.key.0).chain_update(self.identity).chain_update(code)
+    }
+}
+
+fn mac(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("a key of any length makes an HMAC (RFC 2104)")
+}
+
+/// Everything about an engine that compiled code depends on: version of wasmtime, settings, target, processor features.
+pub(in crate::guest) fn identity(engine: &Engine) -> [u8; 32] {
+    let mut hasher = Digesting(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.0.finalize().into()
+}
+
+/// Hashes with sha256, whose result does not differ between builds of the standard library.
+struct Digesting(Sha256);
+
+impl Hasher for Digesting {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        let digest: [u8; 32] = self.0.clone().finalize().into();
+        digest.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    }
+}
