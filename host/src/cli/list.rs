@@ -13,8 +13,12 @@ use std::io::Write;
 use windlass_core::manifest::Projection;
 use windlass_core::object::Object;
 
-/// Lists objects of any kind the cluster serves.
+/// Lists objects of any kind the cluster serves
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  windlass list pods -A
+  windlass list nginx -n team-a -o json
+  windlass list deployments.apps -l app=web")]
 pub struct ListOptions {
     /// Which objects, and in which form.
     #[command(flatten)]

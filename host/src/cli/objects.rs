@@ -53,8 +53,16 @@ pub enum ObjectsError {
         near: Vec<String>,
     },
     /// The kinds cannot be asked for.
-    #[error("the cluster does not say which kinds it serves")]
-    Kinds(#[source] ReadError),
+    #[error(
+        "the cluster at {server} does not say which kinds it serves; is it running, and does KUBECONFIG name the right one?"
+    )]
+    Kinds {
+        /// The API server that was asked.
+        server: String,
+        /// Why not.
+        #[source]
+        source: ReadError,
+    },
     /// The objects cannot be listed.
     #[error("{kind} cannot be listed")]
     List {
@@ -83,7 +91,11 @@ impl Selection {
     /// # Errors
     /// Where the cluster does not answer, or serves no such kind.
     pub async fn key(&self, cluster: &KubeCluster, projection: Projection) -> Result<WatchKey, ObjectsError> {
-        let resources = cluster.resources().await.map_err(ObjectsError::Kinds)?;
+        let kinds = |source| ObjectsError::Kinds {
+            server: cluster.server().to_owned(),
+            source,
+        };
+        let resources = cluster.resources().await.map_err(kinds)?;
         let kind = find(&resources, &self.kind)?.kind.clone();
         let namespace = match (kind.namespaced && !self.all_namespaces, &self.namespace) {
             (false, _) => None,

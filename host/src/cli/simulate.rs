@@ -207,9 +207,12 @@ impl Simulated {
             println!("{primary}: {}: {}", standing.reason, standing.message);
         }
         println!(
-            "{ready}/{} ready after {} writes in {:.1} ms (compiled before in {:.0} ms)",
+            "{ready}/{} ready after {} in {:.1} ms (compiled before in {:.0} ms)",
             self.primaries,
-            self.writes.len(),
+            match self.writes.len() {
+                1 => "1 write".to_owned(),
+                count => format!("{count} writes"),
+            },
             self.time.as_secs_f64() * 1e3,
             module.compile_time().as_secs_f64() * 1e3,
         );

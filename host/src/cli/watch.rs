@@ -13,8 +13,12 @@ use windlass_core::kind::KindRef;
 use windlass_core::manifest::Projection;
 use windlass_core::object::Object;
 
-/// Watches objects of any kind the cluster serves; existing ones count as added.
+/// Watches objects of any kind the cluster serves; existing ones count as added
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  windlass watch nginx                    in the namespace of the kubeconfig
+  windlass watch deploy -A -l app=web     in all namespaces, with this label
+  windlass watch pods -n team-a -o json   one JSON object a line")]
 pub struct WatchOptions {
     /// Which objects, and in which form.
     #[command(flatten)]

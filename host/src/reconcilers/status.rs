@@ -290,7 +290,10 @@ async fn tell_trouble(host: &Host, reconciler: &Object, before: &ReconcilerStatu
     }
     tracing::warn!(reconciler = %reconciler.reference(), reason = now.reason, "not ready: {}", now.message);
     let note = match &status.refused {
-        Some(refused) => format!("module refused at {}: {}: {}", refused.step, refused.reason, refused.message),
+        Some(refused) => format!(
+            "module refused at {}: {}: {}",
+            refused.step, refused.reason, refused.message
+        ),
         None => now.message.clone(),
     };
     let event = EventNote {

@@ -172,5 +172,6 @@ impl Drop for HostProcess {
     }
 }
 
+mod admin;
 #[cfg(test)]
 mod tests;

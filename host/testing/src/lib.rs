@@ -43,6 +43,7 @@ mod in_cluster;
 
 mod host_process;
 
+pub mod product;
 pub mod walk;
 
 pub use audit::{AuditLog, Mark, Request, Requests};

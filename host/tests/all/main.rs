@@ -19,3 +19,6 @@ mod bad_input;
 mod finalize;
 mod compile;
 mod cases;
+mod golden;
+mod cli;
+mod walk;

@@ -76,12 +76,14 @@ impl KubeCluster {
         config.default_retry = false;
         let impersonates = config.auth_info.impersonate.is_some() || config.auth_info.impersonate_groups.is_some();
         let default_namespace = config.default_namespace.clone();
+        let server = config.cluster_url.to_string();
         let client = Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
         let transport = Transport::new(client, timing.request);
         Ok(Self {
             transport,
             timing: Arc::new(timing),
             default_namespace,
+            server,
             impersonates,
         })
     }

@@ -45,6 +45,7 @@ pub struct KubeCluster {
     transport: Transport,
     timing: Arc<Timing>,
     default_namespace: String,
+    server: String,
     /// The kubeconfig impersonates somebody already. Its groups would be added to those of a ServiceAccount, which would
     /// then be stronger than it is; so nothing is sent as a ServiceAccount over such a connection.
     impersonates: bool,
@@ -64,6 +65,11 @@ impl KubeCluster {
     /// The namespace that is meant where none is given: the kubeconfig's, or the pod's own.
     pub fn default_namespace(&self) -> &str {
         &self.default_namespace
+    }
+
+    /// Address of the API server, for messages.
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// Everything the cluster serves that can be listed and watched, in the server's order of preference.

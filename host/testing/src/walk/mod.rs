@@ -1,12 +1,11 @@
 //! Plays the whole product once on a real control plane, as `make demo` shows it and a test asserts it.
 
-mod cluster;
 mod steps;
 
-use crate::{ControlPlane, HostCommand, HostProcess, InClusterEnvironment};
+use crate::product::{self, DEADLINE};
+use crate::{ControlPlane, HostProcess, InClusterEnvironment};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The files of the modules that the walk drops in.
 #[derive(Clone, Debug)]
@@ -23,9 +22,6 @@ pub struct Modules {
 
 /// Names of the host's logs, before and after it was killed.
 const LOGS: [&str; 2] = ["host.log", "host-again.log"];
-
-/// How long anything may take that a person would wait for.
-const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A walk on a control plane: each step leaves the cluster as the next one needs it.
 ///
@@ -56,8 +52,8 @@ impl<'a> Walk<'a> {
         modules: Modules,
         say: impl FnMut(&str) + Send + 'a,
     ) -> Result<Self> {
-        let environment = cluster::account(cluster).await?;
-        let host = command(program, &environment, "host.log").start()?;
+        let environment = product::account(cluster).await?;
+        let host = product::host(program, &environment, "host.log").start()?;
         let mut walk = Self {
             cluster,
             program: program.into(),
@@ -67,7 +63,7 @@ impl<'a> Walk<'a> {
             say: Box::new(say),
         };
         walk.title("1. The host starts before any CRD or module is there");
-        walk.ready().await?;
+        walk.host.ready(DEADLINE).await?;
         walk.tell("the host is ready");
         Ok(walk)
     }
@@ -98,7 +94,7 @@ impl<'a> Walk<'a> {
     pub fn end(mut self) -> Result<()> {
         self.host.kill()?;
         for name in LOGS {
-            let _ = std::fs::remove_file(log_file(name));
+            let _ = std::fs::remove_file(product::log_file(name));
         }
         Ok(())
     }
@@ -116,16 +112,4 @@ impl<'a> Walk<'a> {
     fn tell(&mut self, text: &str) {
         text.lines().for_each(|line| (self.say)(&format!("   {line}")));
     }
-}
-
-/// Outlives the control plane's directory, so that it can be read after a failure.
-fn log_file(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("windlass-{}-{name}", std::process::id()))
-}
-
-/// The host, run as in a pod: its account's token and the in-cluster variables, and nothing else.
-pub(crate) fn command(program: &Path, environment: &InClusterEnvironment, log: &str) -> HostCommand {
-    HostCommand::new(program, log_file(log))
-        .arguments(["run", "--listen", "127.0.0.1:0"])
-        .in_cluster(environment)
 }

@@ -1,10 +1,11 @@
 //! The steps of the walk, in their order.
 
-use super::cluster::{
-    NAMESPACE, apply_file, await_gone, await_reconciler, await_running, await_value, condition, drop_in, get,
-};
-use super::{DEADLINE, Walk, command};
+use super::Walk;
 use crate::eventually;
+use crate::product::{
+    self, DEADLINE, HOST_USER, NAMESPACE, apply_file, await_gone, await_reconciler, await_running, await_value,
+    condition, drop_in, get, grant,
+};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::time::Duration;
@@ -208,7 +209,7 @@ impl Walk<'_> {
     async fn never_returns(&mut self) -> Result<()> {
         let cluster = self.cluster;
         apply_file(cluster, "guests/hostile/crd.yaml").await?;
-        self.grant("hostile", &self.modules.hostile.clone()).await?;
+        grant(cluster, &self.program, "hostile", &self.modules.hostile).await?;
         drop_in(
             cluster,
             "hostile",
@@ -264,15 +265,14 @@ impl Walk<'_> {
     pub async fn restart(&mut self) -> Result<()> {
         self.title("5. The host is killed and started again");
         let audit = self.cluster.audit();
-        let user = format!("system:serviceaccount:{NAMESPACE}:windlass");
-        let counted = audit.writes_by(&user)?.count();
+        let counted = audit.writes_by(HOST_USER)?.count();
         ensure!(counted > 0, "the audit log has not counted the writes of step 2");
         self.tell(&format!("so far the audit log counted {counted} writes by the host"));
         self.host.kill()?;
         let mark = audit.mark()?;
         self.start_again().await?;
         tokio::time::sleep(QUIET).await;
-        let writes = audit.writes_since(mark)?.by(&user);
+        let writes = audit.writes_since(mark)?.by(HOST_USER);
         ensure!(
             writes.is_empty(),
             "after a restart with nothing changed it wrote: {writes:?}"
@@ -306,10 +306,13 @@ impl Walk<'_> {
     }
 
     async fn start_again(&mut self) -> Result<()> {
-        self.host = command(&self.program, &self.environment, "host-again.log").start()?;
-        self.ready().await?;
+        self.host = product::host(&self.program, &self.environment, "host-again.log").start()?;
+        self.host.ready(DEADLINE).await?;
         eventually(DEADLINE, "every primary was decided again", async || {
-            let (nginx, friends) = (self.decisions("nginx").await?, self.decisions("friend").await?);
+            let (nginx, friends) = (
+                self.host.decisions("nginx").await?,
+                self.host.decisions("friend").await?,
+            );
             ensure!(
                 nginx >= 2 && friends >= 2,
                 "{nginx} Nginx and {friends} MyCustomResources so far"

@@ -1,24 +1,26 @@
-//! Puts the product's own files into a cluster, and looks at what is there.
+//! Puts the product's own files into a cluster as a user would, and looks at what is there.
 
-use super::{DEADLINE, Walk};
-use crate::{ControlPlane, InClusterEnvironment, eventually};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{ControlPlane, HostCommand, InClusterEnvironment, eventually};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use std::time::Duration;
 
+/// How long anything may take that a person would wait for.
+pub const DEADLINE: Duration = Duration::from_secs(60);
 /// The host's namespace and ServiceAccount, as the shipped manifests name them.
-pub(crate) const NAMESPACE: &str = "windlass-system";
+pub const NAMESPACE: &str = "windlass-system";
+/// The user that the audit log names for the host.
+pub const HOST_USER: &str = "system:serviceaccount:windlass-system:windlass";
 const ACCOUNT: &str = "windlass";
 
 /// A file of this repository.
-pub(crate) fn file(path: &str) -> PathBuf {
+pub fn file(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
 /// Applies a file of this repository.
-pub(crate) async fn apply_file(cluster: &ControlPlane, path: &str) -> Result<()> {
+pub async fn apply_file(cluster: &ControlPlane, path: &str) -> Result<()> {
     let text = std::fs::read_to_string(file(path)).with_context(|| format!("{path} cannot be read"))?;
     cluster
         .apply(&text)
@@ -28,7 +30,7 @@ pub(crate) async fn apply_file(cluster: &ControlPlane, path: &str) -> Result<()>
 }
 
 /// Makes the host's namespace, account and roles; gives what its pod would have.
-pub(crate) async fn account(cluster: &ControlPlane) -> Result<InClusterEnvironment> {
+pub async fn account(cluster: &ControlPlane) -> Result<InClusterEnvironment> {
     for path in ["namespace.yaml", "serviceaccount.yaml", "roles.yaml"] {
         apply_file(cluster, &format!("deploy/kustomize/{path}")).await?;
     }
@@ -38,7 +40,7 @@ pub(crate) async fn account(cluster: &ControlPlane) -> Result<InClusterEnvironme
 }
 
 /// Drops a module in: a ConfigMap with a label, and nothing else.
-pub(crate) async fn drop_in(cluster: &ControlPlane, name: &str, module: &[u8], settings: &str) -> Result<()> {
+pub async fn drop_in(cluster: &ControlPlane, name: &str, module: &[u8], settings: &str) -> Result<()> {
     use base64::Engine;
     let data = if settings.is_empty() {
         Value::Null
@@ -56,13 +58,13 @@ pub(crate) async fn drop_in(cluster: &ControlPlane, name: &str, module: &[u8], s
 }
 
 /// One object as JSON.
-pub(crate) async fn get(cluster: &ControlPlane, arguments: &[&str]) -> Result<Value> {
+pub async fn get(cluster: &ControlPlane, arguments: &[&str]) -> Result<Value> {
     let arguments: Vec<&str> = ["get"].iter().chain(arguments).copied().chain(["-o", "json"]).collect();
     Ok(serde_json::from_str(&cluster.kubectl(&arguments).await?)?)
 }
 
 /// Waits until a value of an object is this one.
-pub(crate) async fn await_value(
+pub async fn await_value(
     cluster: &ControlPlane,
     arguments: &[&str],
     pointer: &str,
@@ -80,7 +82,7 @@ pub(crate) async fn await_value(
 }
 
 /// The status of a condition of a Reconciler.
-pub(crate) fn condition(object: &Value, type_: &str) -> String {
+pub fn condition(object: &Value, type_: &str) -> String {
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let mut found = conditions.filter(|condition| condition["type"] == type_);
     found
@@ -91,7 +93,7 @@ pub(crate) fn condition(object: &Value, type_: &str) -> String {
 }
 
 /// Waits until a Reconciler has a condition.
-pub(crate) async fn await_reconciler(cluster: &ControlPlane, name: &str, type_: &str, wanted: &str) -> Result<Value> {
+pub async fn await_reconciler(cluster: &ControlPlane, name: &str, type_: &str, wanted: &str) -> Result<Value> {
     eventually(
         DEADLINE,
         &format!("Reconciler {name} has {type_}={wanted}"),
@@ -106,7 +108,7 @@ pub(crate) async fn await_reconciler(cluster: &ControlPlane, name: &str, type_: 
 }
 
 /// Waits until something is gone.
-pub(crate) async fn await_gone(cluster: &ControlPlane, arguments: &[&str]) -> Result<()> {
+pub async fn await_gone(cluster: &ControlPlane, arguments: &[&str]) -> Result<()> {
     eventually(DEADLINE, &format!("{} is gone", arguments.join(" ")), async || {
         let arguments: Vec<&str> = ["get"]
             .iter()
@@ -122,7 +124,7 @@ pub(crate) async fn await_gone(cluster: &ControlPlane, arguments: &[&str]) -> Re
 }
 
 /// Waits until so many pods with a label run.
-pub(crate) async fn await_running(cluster: &ControlPlane, label: &str, count: usize) -> Result<()> {
+pub async fn await_running(cluster: &ControlPlane, label: &str, count: usize) -> Result<()> {
     eventually(DEADLINE, &format!("{count} pods with {label} run"), async || {
         let pods = get(cluster, &["pods", "-l", label]).await?;
         let pods = pods["items"].as_array().cloned().unwrap_or_default();
@@ -137,63 +139,30 @@ pub(crate) async fn await_running(cluster: &ControlPlane, label: &str, count: us
     .await
 }
 
-impl Walk<'_> {
-    /// Waits until the host says that it is ready.
-    pub(crate) async fn ready(&mut self) -> Result<()> {
-        eventually(DEADLINE, "the host is ready", async || {
-            if let Some(status) = self.host.exited()? {
-                bail!("the host has ended with {status}: {}", self.host.logs()?);
-            }
-            let said = self.ask("/readyz").await?;
-            ensure!(said.trim_end().ends_with("\r\n\r\nok"), "it says: {said}");
-            Ok(())
-        })
-        .await
-    }
+/// Applies the account and the roles of a module, as `windlass rbac` prints them.
+pub async fn grant(cluster: &ControlPlane, program: &Path, name: &str, module: &Path) -> Result<()> {
+    let output = tokio::process::Command::new(program)
+        .args(["rbac", "--name", name])
+        .arg(module)
+        .output()
+        .await?;
+    ensure!(
+        output.status.success(),
+        "windlass rbac: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    cluster.apply(&String::from_utf8(output.stdout)?).await?;
+    Ok(())
+}
 
-    /// What the host's admin server answers, headers included.
-    pub(crate) async fn ask(&self, path: &str) -> Result<String> {
-        let logs = self.host.logs()?;
-        let address = logs
-            .lines()
-            .filter_map(|line| line.split("address=").nth(1))
-            .next_back()
-            .and_then(|rest| rest.split_whitespace().next())
-            .context("the host does not listen yet")?;
-        let mut stream = TcpStream::connect(address).await?;
-        stream
-            .write_all(format!("GET {path} HTTP/1.1\r\nHost: host\r\nConnection: close\r\n\r\n").as_bytes())
-            .await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
-    }
+/// The host, run as in a pod: its account's token and the in-cluster variables, and nothing else.
+pub fn host(program: &Path, environment: &InClusterEnvironment, log: &str) -> HostCommand {
+    HostCommand::new(program, log_file(log))
+        .arguments(["run", "--listen", "127.0.0.1:0"])
+        .in_cluster(environment)
+}
 
-    /// How many decisions the running host has taken for a guest.
-    pub(crate) async fn decisions(&self, guest: &str) -> Result<u64> {
-        let metrics = self.ask("/metrics").await?;
-        let of_guest = format!("guest=\"{guest}\"");
-        let lines = metrics
-            .lines()
-            .filter(|line| line.starts_with("windlass_decisions_total") && line.contains(&of_guest));
-        Ok(lines
-            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
-            .sum())
-    }
-
-    /// The roles of a module, as the program prints them.
-    pub(crate) async fn grant(&self, name: &str, module: &Path) -> Result<()> {
-        let output = tokio::process::Command::new(&self.program)
-            .args(["rbac", "--name", name])
-            .arg(module)
-            .output()
-            .await?;
-        ensure!(
-            output.status.success(),
-            "windlass rbac: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        self.cluster.apply(&String::from_utf8(output.stdout)?).await?;
-        Ok(())
-    }
+/// Where a host's log is. It outlives the control plane's directory, so that it can be read after a failure.
+pub fn log_file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("windlass-{}-{name}", std::process::id()))
 }
