@@ -91,15 +91,9 @@ pub fn trouble(host: &Host) -> Vec<String> {
 
 /// A watch of the host's own was listed, broke or mended.
 pub fn synced(host: &Host, key: &WatchKey) {
-    match host.store.sync(key) {
-        Sync::Synced(None) => {
-            tracing::debug!(kind = %key.kind, "listed");
-            all_reconcilers(host).into_iter().for_each(|id| host.settling.add(id));
-        }
-        Sync::Waiting(Some(trouble)) | Sync::Synced(Some(trouble)) => {
-            tracing::warn!(kind = %key.kind, "cannot be watched and is tried again: {trouble}");
-        }
-        Sync::Waiting(None) | Sync::Closed => {}
+    if let Sync::Synced(None) = host.store.sync(key) {
+        tracing::debug!(kind = %key.kind, "listed");
+        all_reconcilers(host).into_iter().for_each(|id| host.settling.add(id));
     }
 }
 

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
     singular = "reconciler",
     shortname = "rec",
     namespaced,
+    doc = "Runs one module: reconcile logic as WebAssembly, as one ServiceAccount, for the primaries of some namespaces.",
     status = "ReconcilerStatus",
     derive = "PartialEq",
     printcolumn(name = "Module", type_ = "string", json_path = ".status.active.name"),

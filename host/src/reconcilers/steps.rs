@@ -305,6 +305,12 @@ async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, slot: &m
         match host.permissions.allowed(&*host.cluster, identity, access).await {
             Ok(true) => {}
             Ok(false) => missing.push(consent::rule(access)),
+            Err(ReadError::Forbidden(words)) => {
+                let message = format!(
+                    "the host may not act as the ServiceAccount: {words}; `windlass rbac` prints the roles for a module"
+                );
+                return Err(Halt::waiting(Gate::Permitted, Reason::ApplyForbidden, message));
+            }
             Err(error) => {
                 return Err(Halt::unreadable(
                     Gate::Permitted,

@@ -139,11 +139,16 @@ pub async fn await_running(cluster: &ControlPlane, label: &str, count: usize) ->
     .await
 }
 
-/// Applies the account and the roles of a module, as `windlass rbac` prints them.
-pub async fn grant(cluster: &ControlPlane, program: &Path, name: &str, module: &Path) -> Result<()> {
+/// Applies the account and the roles of a module with these settings, as `windlass rbac` prints them.
+///
+/// # Errors
+/// When the module is refused, or the roles are.
+pub async fn grant(cluster: &ControlPlane, program: &Path, name: &str, module: &Path, settings: &str) -> Result<()> {
+    let file = cluster.directory().join(format!("settings-of-{name}.yaml"));
+    std::fs::write(&file, settings)?;
     let output = tokio::process::Command::new(program)
-        .args(["rbac", "--name", name])
-        .arg(module)
+        .args(["rbac", "--name", name, "--settings"])
+        .args([&file, module])
         .output()
         .await?;
     ensure!(

@@ -21,4 +21,7 @@ mod compile;
 mod cases;
 mod golden;
 mod cli;
+mod scenarios;
+mod rbac;
+mod stop;
 mod walk;

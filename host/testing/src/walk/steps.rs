@@ -209,7 +209,7 @@ impl Walk<'_> {
     async fn never_returns(&mut self) -> Result<()> {
         let cluster = self.cluster;
         apply_file(cluster, "guests/hostile/crd.yaml").await?;
-        grant(cluster, &self.program, "hostile", &self.modules.hostile).await?;
+        grant(cluster, &self.program, "hostile", &self.modules.hostile, "").await?;
         drop_in(
             cluster,
             "hostile",

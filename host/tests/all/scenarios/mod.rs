@@ -1,0 +1,119 @@
+//! Plays one table of scenarios on both clusters: what comes out must be equal, and what the committed file says.
+//!
+//! Each scenario has a namespace of its own on one cluster in memory and on one control plane. It acts as people do, waits
+//! for states, and puts down what it sees; `tests/golden/scenarios` holds that (`BLESS=1` writes what comes out of the
+//! cluster in memory, and the real one still has to agree).
+
+pub(crate) mod stage;
+pub(crate) mod memory;
+pub(crate) mod real;
+mod observe;
+pub(crate) mod play;
+mod nginx;
+mod drift;
+mod names;
+mod friend;
+mod hostile;
+mod refused;
+
+use self::memory::Memory;
+use self::play::Play;
+use self::real::Real;
+use crate::golden;
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+
+/// The CRDs of the guests' kinds.
+const CRDS: [&str; 3] = [
+    "deploy/samples/nginx/crd.yaml",
+    "deploy/samples/friend/crd.yaml",
+    "guests/hostile/crd.yaml",
+];
+
+/// The guests: name, module, settings.
+fn guests() -> [(&'static str, &'static str, Value); 3] {
+    [
+        ("nginx", windlass_artifacts::NGINX, json!({})),
+        ("friend", windlass_artifacts::FRIEND, json!({})),
+        ("hostile", windlass_artifacts::HOSTILE, json!({"finalizes": true})),
+    ]
+}
+
+/// One for all tests: what the hosts and clients started must not end with the first test.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
+/// The stage in memory.
+pub(crate) async fn memory() -> &'static Memory {
+    static MEMORY: OnceCell<Memory> = OnceCell::const_new();
+    MEMORY.get_or_init(Memory::new).await
+}
+
+/// The real stage. Where it cannot be set up, that is tried once.
+pub(crate) async fn real() -> &'static Real {
+    static REAL: OnceCell<Result<Real>> = OnceCell::const_new();
+    let real = REAL.get_or_init(Real::new).await;
+    real.as_ref()
+        .unwrap_or_else(|error| panic!("the real stage cannot be set up: {error:#}"))
+}
+
+macro_rules! scenarios {
+    ($($module:ident::$name:ident,)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), async |play| $module::$name(play).await);
+        })*
+    };
+}
+
+scenarios! {
+    nginx::an_nginx_gets_its_deployment,
+    nginx::without_replicas_there_is_one,
+    nginx::changed_replicas_are_followed,
+    nginx::a_deleted_nginx_takes_its_deployment_along,
+    nginx::bad_replicas_are_refused_and_where_they_are_stored_reported,
+    drift::a_scaled_deployment_is_put_right,
+    drift::an_edited_image_is_put_right,
+    drift::a_stripped_label_is_put_back,
+    drift::a_stripped_mark_of_the_host_is_put_back,
+    drift::a_deleted_deployment_comes_back,
+    drift::a_stranger_in_the_way_is_left_alone_and_named,
+    names::j_01_long_names_get_their_deployments,
+    names::j_02_names_that_begin_alike_do_not_collide,
+    names::equal_names_in_two_namespaces_do_not_collide,
+    friend::a_friend_is_healthy_while_its_pod_exists,
+    hostile::a_forbidden_child_is_refused_with_all_the_rest,
+    hostile::a_primary_is_held_until_its_guest_lets_it_go,
+    refused::i_01_ready_never_belongs_to_an_older_generation,
+}
+
+/// Plays a scenario on both clusters, one after the other.
+fn check(name: &str, scenario: impl AsyncFn(&Play) -> Result<()>) {
+    let file = format!("tests/golden/scenarios/{name}.json");
+    let known: Option<Value> =
+        (!golden::blesses()).then(|| serde_json::from_str(&golden::text(&file)).unwrap_or_default());
+    RUNTIME.block_on(async {
+        let in_memory = played(Play::new(memory().await, name, known.clone()), &scenario).await;
+        golden::assert(&file, &shown(&in_memory));
+        let on_real = played(Play::new(real().await, name, Some(in_memory.clone())), &scenario).await;
+        let difference = golden::difference(&shown(&in_memory), &shown(&on_real));
+        assert!(
+            difference.is_empty(),
+            "the real cluster differs from the one in memory:\n{difference}"
+        );
+    });
+}
+
+async fn played(play: Play, scenario: impl AsyncFn(&Play) -> Result<()>) -> Value {
+    let result = scenario(&play).await;
+    result.unwrap_or_else(|error| panic!("on {}: {error:#}", play.stage.name()));
+    play.seen()
+}
+
+fn shown(seen: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(seen).unwrap();
+    text.push('\n');
+    text
+}
