@@ -7,7 +7,6 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::Mutex;
 use windlass_core::kind::{KindInfo, KindRef, ObjectRef};
 use windlass_testing::product::{self, DEADLINE};
 use windlass_testing::{ControlPlane, HostProcess};
@@ -22,7 +21,7 @@ pub(crate) struct Real {
     pub(crate) cluster: &'static ControlPlane,
     client: kube::Client,
     /// Ends with this value at the latest.
-    pub(crate) host: Mutex<HostProcess>,
+    _host: HostProcess,
 }
 
 impl Real {
@@ -47,7 +46,7 @@ impl Real {
         Ok(Self {
             cluster,
             client: cluster.client().await?,
-            host: Mutex::new(host),
+            _host: host,
         })
     }
 
