@@ -51,8 +51,8 @@ pub(super) async fn inspect(arguments: InspectArguments) -> anyhow::Result<ExitC
     let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
     let said = describe(&module, &manifest, given, compressed);
     match arguments.output {
-        Output::Json => println!("{}", serde_json::to_string_pretty(&said)?),
-        Output::Text => println!("{}", table(&said)),
+        Output::Json => super::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?,
+        Output::Text => super::print(&format!("{}\n", table(&said)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

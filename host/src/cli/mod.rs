@@ -13,6 +13,7 @@ pub mod watch;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Runs reconcile logic as sandboxed WebAssembly modules: the host watches and writes, modules decide.
@@ -75,9 +76,26 @@ impl Command {
             Self::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::Crds => {
-                print!("{}", files::yaml(&crate::api::crd())?);
+                print(&files::yaml(&crate::api::crd())?)?;
                 Ok(ExitCode::SUCCESS)
             }
         }
     }
+}
+
+/// Prints a result. Whoever reads may stop early, as `head` does: that is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("the output cannot be written"),
+        _ => Ok(()),
+    }
+}
+
+/// The name of a Reconciler, as its CRD wants it.
+fn reconciler_name(text: &str) -> Result<String, String> {
+    windlass_core::syntax::dns_label(text).map_err(|rule| format!("the name of a Reconciler {rule}"))?;
+    if text.len() > 40 {
+        return Err("the name of a Reconciler has at most 40 characters".into());
+    }
+    Ok(text.into())
 }

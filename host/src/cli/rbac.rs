@@ -20,7 +20,7 @@ pub(super) struct RbacArguments {
     /// The module
     module: PathBuf,
     /// Name of the Reconciler and of its ServiceAccount; the module's own name if left out
-    #[arg(long)]
+    #[arg(long, value_parser = super::reconciler_name)]
     name: Option<String>,
     /// Namespace of the Reconciler
     #[arg(short, long, default_value = "windlass-system")]
@@ -42,12 +42,9 @@ pub(super) struct RbacArguments {
 pub(super) async fn rbac(arguments: RbacArguments) -> anyhow::Result<ExitCode> {
     let settings = settings(arguments.settings.as_ref())?;
     let manifest = describe(&arguments.module, &settings).await?;
-    for (index, object) in objects(&arguments, &manifest).iter().enumerate() {
-        if index > 0 {
-            println!("---");
-        }
-        print!("{}", files::yaml(object)?);
-    }
+    let objects = objects(&arguments, &manifest);
+    let documents: Vec<String> = objects.iter().map(files::yaml).collect::<anyhow::Result<_>>()?;
+    super::print(&documents.join("---\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use windlass_core::write::{Identity, Subresource};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   windlass simulate nginx.wasm -f crd.yaml -f nginx.yaml
-  kubectl get nginx,deployments -o yaml | windlass simulate nginx.wasm -f -
+  kubectl get nginx,deployments -o yaml --show-managed-fields | windlass simulate nginx.wasm --name nginx -f -
   windlass simulate nginx.wasm -f samples/ --settings settings.yaml -o json")]
 pub(super) struct SimulateArguments {
     /// The module
@@ -34,6 +35,9 @@ pub(super) struct SimulateArguments {
     /// Objects that are there: a file, a folder, or - for standard input; can be given several times
     #[arg(short = 'f', long = "filename", required = true)]
     files: Vec<PathBuf>,
+    /// Name of the Reconciler, whose children among the objects are its own
+    #[arg(long, default_value = "simulated", value_parser = super::reconciler_name)]
+    name: String,
     /// What the module is told, a YAML map
     #[arg(long)]
     settings: Option<PathBuf>,
@@ -46,8 +50,6 @@ pub(super) struct SimulateArguments {
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Namespace of the simulated host.
 const NAMESPACE: &str = "windlass-system";
-/// Name of the simulated Reconciler.
-const NAME: &str = "simulated";
 
 pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<ExitCode> {
     let bytes = files::module(&arguments.module)?;
@@ -61,23 +63,29 @@ pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<Exi
     let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
     let cluster = cluster(&manifest, objects).await?;
     let primaries = cluster.list(&manifest.primary.kind.of).len();
-    install(&cluster, &bytes, &settings)?;
+    install(&cluster, &arguments.name, &bytes, &settings)?;
     let begun = Instant::now();
     let mark = cluster.mark();
-    let standings = run(cluster.clone(), loader, module.clone()).await?;
+    let standings = run(cluster.clone(), loader, module.clone(), &arguments.name).await?;
     let simulated = Simulated {
         time: begun.elapsed(),
         writes: cluster
             .writes_since(mark)
             .into_iter()
             .filter(is_of_the_module)
+            .filter(|record| record.changed() || record.error.is_some())
             .collect(),
         standings,
         primaries,
     };
     match arguments.output {
-        Output::Text => simulated.print(&module, &manifest)?,
-        Output::Json => println!("{}", serde_json::to_string_pretty(&simulated.json(&module, &manifest))?),
+        Output::Text => super::print(&simulated.text(&module, &manifest)?)?,
+        Output::Json => {
+            super::print(&format!(
+                "{}\n",
+                serde_json::to_string_pretty(&simulated.json(&module, &manifest))?
+            ))?;
+        }
     }
     Ok(if simulated.failed() {
         ExitCode::FAILURE
@@ -118,16 +126,16 @@ async fn cluster(manifest: &Manifest, objects: Vec<Object>) -> anyhow::Result<Me
 }
 
 /// Drops the module in, as a platform team would.
-fn install(cluster: &MemoryCluster, bytes: &[u8], settings: &Value) -> anyhow::Result<()> {
+fn install(cluster: &MemoryCluster, name: &str, bytes: &[u8], settings: &Value) -> anyhow::Result<()> {
     let objects = [
         api::crd(),
         json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": {"namespace": NAMESPACE, "name": NAME, "annotations": {ANNOTATION_CONSENT: NAME}},
+            "metadata": {"namespace": NAMESPACE, "name": name, "annotations": {ANNOTATION_CONSENT: name}},
         }),
         json!({
             "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"namespace": NAMESPACE, "name": NAME, "labels": {LABEL_MODULE: "true"}},
+            "metadata": {"namespace": NAMESPACE, "name": name, "labels": {LABEL_MODULE: "true"}},
             "binaryData": {"module.wasm": STANDARD.encode(bytes)},
             "data": {"settings.yaml": settings.to_string()},
         }),
@@ -141,10 +149,11 @@ async fn run(
     cluster: MemoryCluster,
     loader: Loader,
     module: Module,
+    name: &str,
 ) -> anyhow::Result<Vec<(String, crate::reconcilers::Standing)>> {
     let host = Host::new(Settings::new(NAMESPACE), Arc::new(cluster.clone()), loader);
     let _shared = host.modules.share(module);
-    let id = ReconcilerId::new(NAMESPACE, NAME);
+    let id = ReconcilerId::new(NAMESPACE, name);
     host.start();
     let quiet = tokio::time::timeout(DEADLINE, async {
         loop {
@@ -188,25 +197,28 @@ impl Simulated {
         self.standings.iter().any(|(_, standing)| standing.is_failing())
     }
 
-    fn print(&self, module: &Module, manifest: &Manifest) -> anyhow::Result<()> {
+    fn text(&self, module: &Module, manifest: &Manifest) -> anyhow::Result<String> {
         let strict = if module.is_strict() { "strict" } else { "compatible" };
-        println!(
+        let mut text = String::new();
+        writeln!(
+            text,
             "{} {} ({strict}), for {}",
             manifest.name, manifest.version, manifest.primary.kind.of
-        );
+        )?;
         for record in &self.writes {
-            println!("\n{}", headline(record));
+            writeln!(text, "\n{}", headline(record))?;
             match &record.error {
-                Some(error) => println!("  refused: {error}"),
-                None => print!("{}", difference::text(record.before.as_ref(), record.after.as_ref())?),
+                Some(error) => writeln!(text, "  refused: {error}")?,
+                None => text.push_str(&difference::text(record.before.as_ref(), record.after.as_ref())?),
             }
         }
-        let ready = self.standings.iter().filter(|(_, standing)| standing.ready).count();
-        println!();
+        writeln!(text)?;
         for (primary, standing) in self.standings.iter().filter(|(_, standing)| !standing.ready) {
-            println!("{primary}: {}: {}", standing.reason, standing.message);
+            writeln!(text, "{primary}: {}: {}", standing.reason, standing.message)?;
         }
-        println!(
+        let ready = self.standings.iter().filter(|(_, standing)| standing.ready).count();
+        writeln!(
+            text,
             "{ready}/{} ready after {} in {:.1} ms (compiled before in {:.0} ms)",
             self.primaries,
             match self.writes.len() {
@@ -215,8 +227,8 @@ impl Simulated {
             },
             self.time.as_secs_f64() * 1e3,
             module.compile_time().as_secs_f64() * 1e3,
-        );
-        Ok(())
+        )?;
+        Ok(text)
     }
 
     fn json(&self, module: &Module, manifest: &Manifest) -> Value {
