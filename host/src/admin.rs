@@ -40,6 +40,5 @@ async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, String) {
 }
 
 async fn metrics(State(host): State<Arc<Host>>) -> String {
-    host.metrics
-        .text(host.decisions.depth(), host.reconcilers.active_count())
+    host.metrics.text(host.decisions.depth(), host.running.active_count())
 }

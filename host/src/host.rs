@@ -7,7 +7,7 @@ use crate::metrics::Metrics;
 use crate::modules::Modules;
 use crate::permissions::Permissions;
 use crate::queue::Queue;
-use crate::reconcilers::Reconcilers;
+use crate::running::{Activation, Running, Standing};
 use crate::seed;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -17,7 +17,8 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use windlass_core::backoff::Backoff;
-use windlass_core::key::{Key, ReconcilerId};
+use windlass_core::change::Change;
+use windlass_core::key::{Key, PrimaryName, ReconcilerId};
 
 /// A running host.
 ///
@@ -44,7 +45,7 @@ pub struct Host {
     /// Reconcilers that want to be looked at.
     pub settling: Queue<ReconcilerId>,
     /// What runs for each Reconciler.
-    pub reconcilers: Reconcilers,
+    pub running: Running,
     /// Counts and times.
     pub metrics: Metrics,
     /// What runs, until it is stopped.
@@ -52,6 +53,8 @@ pub struct Host {
     seed_key: OnceCell<Vec<u8>>,
 }
 
+/// How soon after a decision the counts on the Reconciler follow; many decisions make one write.
+const COUNTS_DELAY: Duration = Duration::from_secs(1);
 /// Delays of a failing primary: from one second to half a minute (G-02).
 const DECISION_BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(1),
@@ -76,7 +79,7 @@ impl Host {
             modules: Modules::default(),
             decisions: Queue::new(DECISION_BACKOFF),
             settling: Queue::new(SETTLING_BACKOFF),
-            reconcilers: Reconcilers::default(),
+            running: Running::default(),
             metrics: Metrics::new(loader.metrics()),
             workers: Mutex::new(JoinSet::new()),
             seed_key: OnceCell::new(),
@@ -90,6 +93,31 @@ impl Host {
     /// Whether nothing waits to be done now; what waits for a later time does not count.
     pub fn is_idle(&self) -> bool {
         self.settling.is_idle() && self.decisions.is_idle()
+    }
+
+    /// Notes how a primary stands after a decision, and lets the counts on its Reconciler follow; gives what was noted
+    /// before.
+    pub fn note(&self, id: &ReconcilerId, primary: PrimaryName, standing: &Standing) -> Option<Standing> {
+        let before = self.running.note(id, primary, standing.clone());
+        if before.as_ref() != Some(standing) {
+            self.settling.add_after(id.clone(), COUNTS_DELAY);
+        }
+        before
+    }
+
+    /// Forgets the primaries that went, and lets the counts on their Reconciler follow.
+    pub fn note_primaries(&self, activation: &Activation, changes: &[&Change]) {
+        for change in changes {
+            if let (Some(old), None) = (&change.old, &change.new) {
+                self.running.forget_primary(&activation.id, &PrimaryName::of(old));
+            }
+        }
+        if changes
+            .iter()
+            .any(|change| change.old.is_none() || change.new.is_none())
+        {
+            self.settling.add_after(activation.id.clone(), COUNTS_DELAY);
+        }
     }
 
     /// The time, from the only place that asks for it.
@@ -119,6 +147,9 @@ impl Host {
     /// # Errors
     /// A sentence, if it can neither be read nor made.
     pub async fn seed_key(&self) -> Result<Vec<u8>, String> {
-        self.seed_key.get_or_try_init(|| seed::key(self)).await.cloned()
+        self.seed_key
+            .get_or_try_init(|| seed::key(&*self.cluster, &self.settings.namespace))
+            .await
+            .cloned()
     }
 }

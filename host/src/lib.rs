@@ -19,6 +19,7 @@
 //!
 //! - [`reconcile`]: one key through the whole pipeline; the table of contents.
 //! - [`reconcilers`]: one Reconciler from its source to what runs; the same, for modules.
+//! - [`running`]: what runs for each Reconciler, and how its primaries stand.
 //! - [`host`]: what holds the parts together. [`workers`]: what moves. [`router`] and [`control`]: which change wakes what.
 //! - [`store`], [`queue`]: what is known, and what is to be done.
 //! - [`guest`]: the only place that names wasmtime. [`cluster`]: the only place that talks to an API server, and, with
@@ -43,6 +44,7 @@
 
 pub mod reconcile;
 pub mod reconcilers;
+pub mod running;
 pub mod host;
 pub mod workers;
 pub mod router;

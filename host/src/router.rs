@@ -73,7 +73,7 @@ pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&Ke
         match user {
             User::Host => control::changed(host, key, changes),
             User::Reconciler(id) => {
-                let Some(activation) = host.reconcilers.active(&id) else {
+                let Some(activation) = host.running.active(&id) else {
                     continue;
                 };
                 for change in &visible {
@@ -83,7 +83,7 @@ pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&Ke
                     }
                 }
                 if activation.watched.primaries.contains(key) {
-                    host.reconcilers.note_primaries(host, &activation, &visible);
+                    host.note_primaries(&activation, &visible);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Makes the secret seed that a guest derives passwords from: stable for ever, and known to no one else.
 
-use crate::host::Host;
+use crate::cluster::Cluster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -35,17 +35,16 @@ pub fn seed(key: &[u8], reconciler: &ReconcilerId, primary_uid: &str) -> Vec<u8>
 ///
 /// # Errors
 /// A sentence, if the Secret can neither be read nor made, or holds something else.
-pub async fn key(host: &Host) -> Result<Vec<u8>, String> {
+pub async fn key(cluster: &dyn Cluster, namespace: &str) -> Result<Vec<u8>, String> {
     let kind = KindInfo::namespaced("", "v1", "Secret", "secrets");
     let target = Target {
         kind,
-        namespace: Some(host.settings.namespace.clone()),
+        namespace: Some(namespace.into()),
         name: KEY_SECRET.into(),
     };
-    let name = format!("Secret {}/{KEY_SECRET}", host.settings.namespace);
+    let name = format!("Secret {namespace}/{KEY_SECRET}");
     let unreadable = |error: String| format!("{name}, which holds the host's key for seeds, is not usable: {error}");
-    if let Some(secret) = host
-        .cluster
+    if let Some(secret) = cluster
         .get(&target)
         .await
         .map_err(|error| unreadable(error.to_string()))?
@@ -56,7 +55,7 @@ pub async fn key(host: &Host) -> Result<Vec<u8>, String> {
     getrandom::fill(&mut key).map_err(|error| unreadable(error.to_string()))?;
     let secret = Object::from_value(json!({
         "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"namespace": host.settings.namespace, "name": KEY_SECRET},
+        "metadata": {"namespace": namespace, "name": KEY_SECRET},
         "immutable": true,
         "data": {KEY_ENTRY: STANDARD.encode(key)},
     }))
@@ -68,7 +67,7 @@ pub async fn key(host: &Host) -> Result<Vec<u8>, String> {
         manager: HOST_FIELD_MANAGER.into(),
         request: Request::Create(secret),
     };
-    match host.cluster.apply(&write).await {
+    match cluster.apply(&write).await {
         Ok(_) => Ok(key.to_vec()),
         Err(WriteError::AlreadyExists) => Err(unreadable("somebody made it just now; it is read again".into())),
         Err(error) => Err(unreadable(error.to_string())),

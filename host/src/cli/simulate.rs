@@ -150,7 +150,7 @@ async fn run(
     loader: Loader,
     module: Module,
     name: &str,
-) -> anyhow::Result<Vec<(String, crate::reconcilers::Standing)>> {
+) -> anyhow::Result<Vec<(String, crate::running::Standing)>> {
     let host = Host::new(Settings::new(NAMESPACE), Arc::new(cluster.clone()), loader);
     let _shared = host.modules.share(module);
     let id = ReconcilerId::new(NAMESPACE, name);
@@ -158,14 +158,14 @@ async fn run(
     let quiet = tokio::time::timeout(DEADLINE, async {
         loop {
             cluster.delivered().await;
-            if host.is_idle() && cluster.is_drained() && host.reconcilers.active(&id).is_some() {
+            if host.is_idle() && cluster.is_drained() && host.running.active(&id).is_some() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     });
     let quiet = quiet.await.is_ok();
-    let standings = host.reconcilers.standings(&id);
+    let standings = host.running.standings(&id);
     host.stop().await;
     if !quiet {
         let said = cluster.list(&api::reconciler_kind().of).pop();
@@ -188,7 +188,7 @@ fn is_of_the_module(record: &Recorded) -> bool {
 struct Simulated {
     time: Duration,
     writes: Vec<Recorded>,
-    standings: Vec<(String, crate::reconcilers::Standing)>,
+    standings: Vec<(String, crate::running::Standing)>,
     primaries: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cluster::ReadError;
 use crate::host::Host;
-use crate::reconcilers::Activation;
+use crate::running::Activation;
 use windlass_core::decision::{Entry, Request};
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;

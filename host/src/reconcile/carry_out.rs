@@ -3,8 +3,8 @@
 use super::assemble::{self, Assembled};
 use crate::cluster::WatchKey;
 use crate::host::Host;
-use crate::reconcilers::Activation;
 use crate::router::{lay_over, route};
+use crate::running::Activation;
 use windlass_core::decision::{ChildrenPlan, Decided, DesiredChild, WriteMode};
 use windlass_core::key::PrimaryName;
 use windlass_core::kind::ObjectRef;

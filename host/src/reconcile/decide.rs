@@ -2,7 +2,7 @@
 
 use super::assemble::Assembled;
 use crate::host::Host;
-use crate::reconcilers::Activation;
+use crate::running::Activation;
 use windlass_core::check::{check_queries, rejected};
 use windlass_core::decision::{
     Answer, Answered, Decided, Failure, FailureKind, Fault, FaultKind, Query, Reply, Request,

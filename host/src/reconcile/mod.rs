@@ -19,7 +19,7 @@ use windlass_core::key::Key;
 
 /// Decides about one primary and carries that out.
 pub async fn reconcile(host: &Host, key: &Key) -> Ended {
-    let Some(activation) = host.reconcilers.active(&key.reconciler) else {
+    let Some(activation) = host.running.active(&key.reconciler) else {
         return Ended::Done;
     };
     if activation.is_leaving() {

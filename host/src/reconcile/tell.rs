@@ -5,8 +5,8 @@ use super::carry_out::Carried;
 use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
-use crate::reconcilers::{Activation, Standing};
 use crate::router::lay_over;
+use crate::running::{Activation, Standing};
 use std::time::Duration;
 use windlass_core::decision::Decided;
 use windlass_core::key::Key;
@@ -46,12 +46,10 @@ pub(super) async fn tell(
         tracing::warn!(
             reconciler = %activation.id, primary = %assembled.name, reason = %report.reason, "{}", report.message
         );
-        host.reconcilers
+        host.running
             .note_failure(&activation.id, assembled.name.clone(), now.clone());
     }
-    let before = host
-        .reconcilers
-        .note(host, &activation.id, assembled.name.clone(), &standing);
+    let before = host.note(&activation.id, assembled.name.clone(), &standing);
     let told = before.as_ref() == Some(&standing);
     let written = write_status(host, activation, &report).await;
     for event in &report.events {
@@ -106,10 +104,9 @@ pub(super) fn not_readable(host: &Host, activation: &Activation, key: &Key, why:
         namespace: key.namespace.clone(),
         name: key.name.clone(),
     };
-    host.reconcilers
+    host.running
         .note_failure(&activation.id, name.clone(), format!("{:.0}", host.now()));
-    host.reconcilers.note(
-        host,
+    host.note(
         &activation.id,
         name,
         &Standing {

@@ -1,11 +1,11 @@
 //! Lets primaries go when their Reconciler goes, so that none is left with a finalizer that nobody takes off (D-05).
 
-use super::activation::Activation;
 use super::steps::Halt;
 use super::{settle, status};
 use crate::api::reconciler_kind;
 use crate::host::Host;
 use crate::queue::Ended;
+use crate::running::Activation;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) fn is_held(reconciler: &Object) -> bool {
 /// What runs is what knows the primaries; without it the Reconciler waits and its status says for what.
 pub(super) async fn release(host: &Arc<Host>, reconciler: &Object, taken: Result<Arc<Activation>, Halt>) -> Ended {
     let id = ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
-    let activation = match host.reconcilers.active(&id).map_or(taken, Ok) {
+    let activation = match host.running.active(&id).map_or(taken, Ok) {
         Ok(activation) => activation,
         Err(halt) => {
             status::write(host, &id, reconciler, Some(&halt), None).await;

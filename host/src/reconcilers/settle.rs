@@ -22,7 +22,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     }
     let Some(reconciler) = host.store.get(&control::reconcilers(), Some(&id.namespace), &id.name) else {
         leave(host, id);
-        host.reconcilers.forget(id);
+        host.running.forget(id);
         return Ended::Done;
     };
     if reconciler.is_being_deleted() && !release::is_held(&reconciler) {
@@ -40,10 +40,10 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
         leave(host, id);
         return status::write_suspended(host, id, &reconciler).await;
     }
-    let mut slot = host.reconcilers.take_slot(id);
+    let mut slot = host.running.take_slot(id);
     let taken = steps::take(host, &reconciler, &spec, &mut slot).await;
     let candidate = slot.fetched.as_ref().map(|fetched| fetched.digest.clone());
-    host.reconcilers.put_slot(id, slot);
+    host.running.put_slot(id, slot);
     if reconciler.is_being_deleted() {
         return release::release(host, &reconciler, taken).await;
     }
@@ -60,7 +60,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
 
 /// Takes no more decisions for a Reconciler. Its watches stay, so that it can go on at once.
 pub(super) fn stop_deciding(host: &Host, id: &ReconcilerId) {
-    if host.reconcilers.deactivate(id).is_some() {
+    if host.running.deactivate(id).is_some() {
         tracing::info!(reconciler = %id, "no decisions are taken any more");
     }
     host.decisions.forget_lane(id);

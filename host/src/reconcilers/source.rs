@@ -1,10 +1,11 @@
 //! Fetches a module's bytes when they changed, and does not keep them.
 
-use super::steps::{Gate, Halt, Slot};
+use super::steps::{Gate, Halt};
 use crate::api::{ReconcilerSpec, Refused};
 use crate::control;
 use crate::guest;
 use crate::host::Host;
+use crate::running::{Fetched, Slot};
 use crate::store::Sync;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,17 +16,6 @@ use windlass_core::names::LABEL_MODULE;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::write::Target;
-
-/// What was fetched last, without its bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fetched {
-    /// Uid and resourceVersion of the source, the key that was asked for, and the settings of the spec.
-    from: (String, String, Option<String>, Option<Map<String, Value>>),
-    /// sha256 of the bytes.
-    pub(super) digest: String,
-    /// What the module is told: the spec's settings, or those beside the module.
-    pub(super) settings: Value,
-}
 
 /// Endings of keys that hold a module.
 const ENDINGS: [&str; 3] = [".wasm", ".wasm.gz", ".wasm.zst"];

@@ -1,12 +1,12 @@
 //! Writes down on a Reconciler how it goes, when that changed.
 
-use super::activation::Activation;
 use super::steps::{Gate, Halt};
 use crate::api::{Active, LastFailure, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
 use crate::control;
 use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
+use crate::running::Activation;
 use crate::store::Sync;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,19 +45,19 @@ pub(super) async fn write(
     halt: Option<&Halt>,
     candidate: Option<&str>,
 ) -> Ended {
-    let active = host.reconcilers.active(id);
+    let active = host.running.active(id);
     let trouble = active.as_ref().and_then(|active| watch_trouble(host, active));
     let total: Option<usize> = active
         .as_ref()
         .map(|active| active.watched.primaries.iter().map(|key| host.store.len(key)).sum());
-    let counted = host.reconcilers.tally(id, |tally| tally.decided());
+    let counted = host.running.tally(id, |tally| tally.decided());
     if let (Some(active), Some(total), None) = (&active, total, halt)
         && counted < total
         && active.since.elapsed() < COUNTING
     {
         return Ended::After(COUNTING_AGAIN);
     }
-    let (failing, primaries, last_failure) = host.reconcilers.tally(id, |tally| {
+    let (failing, primaries, last_failure) = host.running.tally(id, |tally| {
         let primaries = total.map(|total| tally.primaries(total));
         (
             primaries.as_ref().map_or(0, |primaries| primaries.failing),

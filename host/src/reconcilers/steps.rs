@@ -1,13 +1,11 @@
 //! Takes a module from its source to a swap, step by step; the running one is replaced only after the last.
 
-use super::activation::Activation;
-use super::source::{self, Fetched};
-use super::watched::Watched;
-use super::{consent, release, secrets, settle};
+use super::{consent, release, secrets, settle, source};
 use crate::api::{ReconcilerSpec, Refused};
 use crate::cluster::ReadError;
-use crate::guest::{Limits, Module};
+use crate::guest::Limits;
 use crate::host::Host;
+use crate::running::{Activation, Described, Slot, Watched};
 use crate::store::Sync;
 use crate::store::watches::User;
 use serde_json::Value;
@@ -29,24 +27,6 @@ use windlass_core::write::{Actor, Identity};
 
 /// How long a module may take to describe itself: its start is no decision (E-04).
 const DESCRIBE_TIME: Duration = Duration::from_secs(10);
-
-/// What settling remembers of one Reconciler between its runs, so that a step whose inputs are the same is not repeated.
-#[derive(Default)]
-pub(super) struct Slot {
-    pub(super) fetched: Option<Fetched>,
-    module: Option<Arc<Module>>,
-    described: Option<Described>,
-    granted: Option<(Identity, Vec<Access>)>,
-    /// What was refused, with the settings and limits it was refused with: equal ones are refused again without a try.
-    refused: Option<(String, Value, Limits, Refused)>,
-}
-
-/// What a module said about itself under certain settings.
-struct Described {
-    digest: String,
-    settings: Value,
-    manifest: Manifest,
-}
 
 /// The conditions of a Reconciler besides `Ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +133,7 @@ pub(super) async fn take(
         ));
     };
     let digest = module.digest().to_owned();
-    if let Some(active) = host.reconcilers.active(id)
+    if let Some(active) = host.running.active(id)
         && (&active.digest, &active.settings, &active.actor) == (&digest, &settings, &actor)
         && (&active.watched, &active.served, &active.limits) == (&watched, &served, &limits)
     {
@@ -362,7 +342,7 @@ async fn kinds(host: &Host, manifest: &Manifest) -> Result<(Served, Vec<KindRef>
 /// Opens the watches beside those that run, and waits until each was listed: no guest is called before.
 fn synced(host: &Host, id: &ReconcilerId, watched: &Watched) -> Result<(), Halt> {
     let mut keys = watched.keys();
-    if let Some(active) = host.reconcilers.active(id) {
+    if let Some(active) = host.running.active(id) {
         keys.extend(active.watched.keys());
     }
     host.watches.require(&User::Reconciler(id.clone()), &keys);
@@ -397,7 +377,7 @@ fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
         digest = activation.digest,
         "module taken up"
     );
-    host.reconcilers.activate(Arc::clone(&activation));
+    host.running.activate(Arc::clone(&activation));
     host.watches
         .require(&User::Reconciler(id.clone()), &activation.watched.keys());
     for primary in activation.primaries(&host.store) {

@@ -63,9 +63,7 @@ async fn a_restart_with_nothing_changed_writes_nothing() {
     world.restart().await;
     let id = windlass_core::key::ReconcilerId::new(crate::world::SYSTEM, "nginx");
     world
-        .until("it was decided again", || {
-            !world.host.reconcilers.standings(&id).is_empty()
-        })
+        .until("it was decided again", || !world.host.running.standings(&id).is_empty())
         .await;
     // The counts would be written a second later.
     crate::world::window(1500).await;
