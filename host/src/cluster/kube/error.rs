@@ -178,6 +178,8 @@ mod tests {
             (401, "Unauthorized", &apply, away(401)),
             (429, "TooManyRequests", &apply, away(429)),
             (500, "InternalError", &apply, away(500)),
+            (500, "", &create, away(500)),
+            (500, "", &apply, WriteError::Invalid(words())),
             (503, "ServiceUnavailable", &create, away(503)),
             (504, "Timeout", &create, away(504)),
         ];
@@ -204,15 +206,24 @@ mod tests {
     }
 
     #[test]
-    fn reads_should_know_only_forbidden_and_unavailable() {
+    fn reads_should_tell_what_is_forbidden_refused_and_unavailable() {
         assert_eq!(
             ReadError::from(failure(403, "Forbidden")),
             ReadError::Forbidden("words".into())
         );
         assert_eq!(
             ReadError::from(failure(400, "BadRequest")),
-            ReadError::Unavailable("HTTP 400: words".into())
+            ReadError::Refused("HTTP 400: words".into())
         );
+        assert!(
+            matches!(ReadError::from(failure(401, "Unauthorized")), ReadError::Refused(words) if words.contains("credentials"))
+        );
+        for code in [408, 410, 429, 500, 503] {
+            assert!(
+                matches!(ReadError::from(failure(code, "")), ReadError::Unavailable(_)),
+                "{code}"
+            );
+        }
         let unanswered = Failure::unanswered("connection refused");
         assert_eq!(
             ReadError::from(unanswered),
