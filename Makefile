@@ -75,6 +75,10 @@ test-all: need-cargo ## Runs every test of the workspace, those on a real contro
 	$(call step,test-all)
 	cargo test --workspace --locked
 
+.PHONY: measure
+measure: need-cargo ## Prints what decisions, modules and compiling cost here: numbers of a debug build, nothing asserted
+	cargo test --workspace --locked -- --ignored --nocapture --test-threads 1
+
 .PHONY: fmt
 fmt: need-cargo ## Formats the code
 	cargo fmt --all

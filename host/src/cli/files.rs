@@ -1,4 +1,4 @@
-//! Reads and writes what people give on the command line: modules, and objects as YAML or JSON.
+//! Reads and writes objects as YAML or JSON.
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,6 @@ use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use windlass_core::object::Object;
-
-/// The bytes of a module.
-///
-/// # Errors
-/// Names the file that cannot be read.
-pub(super) fn module(path: &Path) -> anyhow::Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("the module {} cannot be read", path.display()))
-}
 
 /// All objects of files, folders and `-`, in order.
 ///

@@ -1,18 +1,15 @@
 //! Says what a module is, from its bytes and its own word alone.
 
-use super::{Output, files, rbac};
-use crate::guest::{Capacity, Compiler, Limits, Loader, Module, Runtime};
-use anyhow::{Context, anyhow};
+use super::Output;
+use super::module::{ModuleArguments, Opened};
 use clap::Args;
 use comfy_table::{Table, presets};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use windlass_core::kind::KindInfo;
-use windlass_core::manifest::Manifest;
 use windlass_core::rights;
 
 /// The version of the contract that this host speaks.
@@ -26,30 +23,16 @@ const CONFIG_MAP_LIMIT: usize = 1 << 20;
   windlass inspect nginx.wasm
   windlass inspect nginx.wasm.gz --settings settings.yaml -o json")]
 pub(super) struct InspectArguments {
-    /// The module: a component, or a core module that carries the contract; plain, gzip or zstd
-    module: PathBuf,
-    /// Settings that the module is asked with, a YAML map
-    #[arg(long)]
-    settings: Option<PathBuf>,
+    #[command(flatten)]
+    module: ModuleArguments,
     /// How the result is printed
     #[arg(short, long, default_value = "text")]
     output: Output,
 }
 
 pub(super) async fn inspect(arguments: InspectArguments) -> anyhow::Result<ExitCode> {
-    let settings = rbac::settings(arguments.settings.as_ref())?;
-    let bytes = files::module(&arguments.module)?;
-    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
-    let refused =
-        |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
-    let compressed = gzip(&bytes)?;
-    let given = bytes.len();
-    let module = Loader::new(runtime, Compiler::InProcess)
-        .load(bytes)
-        .await
-        .map_err(refused)?;
-    let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
-    let said = describe(&module, &manifest, given, compressed);
+    let opened = arguments.module.open().await?;
+    let said = describe(&opened, gzip(&opened.bytes)?);
     match arguments.output {
         Output::Json => super::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?,
         Output::Text => super::print(&format!("{}\n", table(&said)))?,
@@ -63,14 +46,20 @@ fn gzip(bytes: &[u8]) -> anyhow::Result<usize> {
     Ok(encoder.finish()?.len())
 }
 
-fn describe(module: &Module, manifest: &Manifest, given: usize, compressed: usize) -> Value {
+fn describe(opened: &Opened, compressed: usize) -> Value {
+    let Opened {
+        bytes,
+        module,
+        manifest,
+        ..
+    } = opened;
     let kind = |kind: &KindInfo| kind.of.to_string();
     json!({
         "name": manifest.name,
         "version": manifest.version,
         "digest": module.digest(),
         "contract": CONTRACT,
-        "bytes": {"given": given, "plain": module.size(), "gzip": compressed},
+        "bytes": {"given": bytes.len(), "plain": module.size(), "gzip": compressed},
         "fitsOneConfigMap": compressed < CONFIG_MAP_LIMIT,
         "strict": module.is_strict(),
         "imports": module.imports(),

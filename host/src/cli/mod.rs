@@ -3,6 +3,7 @@
 mod run;
 mod simulate;
 mod files;
+mod module;
 mod difference;
 mod rbac;
 mod inspect;

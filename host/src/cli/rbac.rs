@@ -1,11 +1,9 @@
 //! Prints the ServiceAccount and the roles that a module needs, from its own word alone.
 
 use super::files;
-use crate::guest::{Capacity, Compiler, Limits, Loader, Runtime};
-use anyhow::{Context, anyhow};
+use super::module::ModuleArguments;
 use clap::Args;
-use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use windlass_core::manifest::Manifest;
 use windlass_core::names::ANNOTATION_CONSENT;
@@ -17,8 +15,8 @@ use windlass_core::rights::{self, PolicyRule};
   windlass rbac nginx.wasm --name nginx | kubectl apply --server-side -f -
   windlass rbac nginx.wasm --name nginx --namespace team-a --for-namespace team-a")]
 pub(super) struct RbacArguments {
-    /// The module
-    module: PathBuf,
+    #[command(flatten)]
+    module: ModuleArguments,
     /// Name of the Reconciler and of its ServiceAccount; the module's own name if left out
     #[arg(long, value_parser = super::reconciler_name)]
     name: Option<String>,
@@ -34,37 +32,14 @@ pub(super) struct RbacArguments {
     /// ServiceAccount of the host
     #[arg(long, default_value = "windlass")]
     host_service_account: String,
-    /// Settings that the module is asked with, a YAML map
-    #[arg(long)]
-    settings: Option<PathBuf>,
 }
 
 pub(super) async fn rbac(arguments: RbacArguments) -> anyhow::Result<ExitCode> {
-    let settings = settings(arguments.settings.as_ref())?;
-    let manifest = describe(&arguments.module, &settings).await?;
+    let manifest = arguments.module.open().await?.manifest;
     let objects = objects(&arguments, &manifest);
     let documents: Vec<String> = objects.iter().map(files::yaml).collect::<anyhow::Result<_>>()?;
     super::print(&documents.join("---\n"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The settings of a file, or none.
-pub(super) fn settings(path: Option<&PathBuf>) -> anyhow::Result<Value> {
-    let Some(path) = path else {
-        return Ok(Value::Object(Map::new()));
-    };
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let settings: Option<Map<String, Value>> =
-        serde_saphyr::from_str(&text).with_context(|| format!("{} is not a YAML map", path.display()))?;
-    Ok(Value::Object(settings.unwrap_or_default()))
-}
-
-async fn describe(path: &Path, settings: &Value) -> anyhow::Result<Manifest> {
-    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
-    let refused = |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", path.display()));
-    let loader = Loader::new(runtime, Compiler::InProcess);
-    let module = loader.load(files::module(path)?).await.map_err(refused)?;
-    module.describe(settings, &Limits::default()).await.map_err(refused)
 }
 
 /// The objects in the order in which they can be applied.

@@ -1,13 +1,14 @@
 //! Runs a module on a cluster in memory until nothing moves any more, and prints what it would have written.
 
-use super::{Output, difference, files, rbac};
+use super::module::{ModuleArguments, Opened};
+use super::{Output, difference, files};
 use crate::api;
 use crate::cluster::Cluster;
 use crate::cluster::memory::{MemoryCluster, Recorded, WriteAuthor};
-use crate::guest::{Capacity, Compiler, Limits, Loader, Module, Runtime};
+use crate::guest::{Loader, Module};
 use crate::host::Host;
 use crate::settings::Settings;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
@@ -30,17 +31,14 @@ use windlass_core::write::{Identity, Subresource};
   kubectl get nginx,deployments -o yaml --show-managed-fields | windlass simulate nginx.wasm --name nginx -f -
   windlass simulate nginx.wasm -f samples/ --settings settings.yaml -o json")]
 pub(super) struct SimulateArguments {
-    /// The module
-    module: PathBuf,
+    #[command(flatten)]
+    module: ModuleArguments,
     /// Objects that are there: a file, a folder, or - for standard input; can be given several times
     #[arg(short = 'f', long = "filename", required = true)]
     files: Vec<PathBuf>,
     /// Name of the Reconciler, whose children among the objects are its own
     #[arg(long, default_value = "simulated", value_parser = super::reconciler_name)]
     name: String,
-    /// What the module is told, a YAML map
-    #[arg(long)]
-    settings: Option<PathBuf>,
     /// How the result is printed
     #[arg(short, long, default_value = "text")]
     output: Output,
@@ -52,15 +50,14 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const NAMESPACE: &str = "windlass-system";
 
 pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<ExitCode> {
-    let bytes = files::module(&arguments.module)?;
     let objects = files::objects(&arguments.files)?;
-    let settings = rbac::settings(arguments.settings.as_ref())?;
-    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
-    let loader = Loader::new(runtime, Compiler::InProcess);
-    let refused =
-        |refusal| anyhow!("{refusal}").context(format!("the module {} is refused", arguments.module.display()));
-    let module = loader.load(bytes.clone()).await.map_err(refused)?;
-    let manifest = module.describe(&settings, &Limits::default()).await.map_err(refused)?;
+    let Opened {
+        bytes,
+        settings,
+        loader,
+        module,
+        manifest,
+    } = arguments.module.open().await?;
     let cluster = cluster(&manifest, objects).await?;
     let primaries = cluster.list(&manifest.primary.kind.of).len();
     install(&cluster, &arguments.name, &bytes, &settings)?;

@@ -19,6 +19,11 @@ pub(super) const MAX_RANDOM: u64 = 64 * 1024;
 /// Stops: endless recursion from reaching the real stack's end, which would abort the process (E-09).
 pub(super) const MAX_STACK: usize = 512 * 1024;
 
+/// How long a module may take to describe itself: its start is no decision (E-04).
+///
+/// Stops: a module that never gets through its own start.
+pub const DESCRIBE_TIME: Duration = Duration::from_secs(10);
+
 /// What one guest may use in one decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -43,7 +43,7 @@ mod tests;
 
 pub use bytes::{MAX_MODULE, MAX_UNPACKED, digest};
 pub use compile::{Cache, CacheKey, CompileBudget, Compiler, compile_alone};
-pub use limits::Limits;
+pub use limits::{DESCRIBE_TIME, Limits};
 pub use load::Loader;
 pub use module::Module;
 pub use refusal::{Refusal, Step};

@@ -3,7 +3,7 @@
 use super::{consent, release, secrets, settle, source};
 use crate::api::{ReconcilerSpec, Refused};
 use crate::cluster::ReadError;
-use crate::guest::Limits;
+use crate::guest::{DESCRIBE_TIME, Limits};
 use crate::host::Host;
 use crate::running::{Activation, Described, Slot, Watched};
 use crate::store::Sync;
@@ -24,9 +24,6 @@ use windlass_core::reason::Reason;
 use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Identity};
-
-/// How long a module may take to describe itself: its start is no decision (E-04).
-const DESCRIBE_TIME: Duration = Duration::from_secs(10);
 
 /// The conditions of a Reconciler besides `Ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
