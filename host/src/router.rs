@@ -79,7 +79,10 @@ pub fn route(host: &Host, key: &WatchKey, changes: &[Change], writer: Option<&Ke
                 for change in &visible {
                     let woken = activation.woken_by(&host.store, key, change);
                     for key in woken.into_iter().filter(|key| writer != Some(key)) {
-                        host.decisions.add(key);
+                        // An answer laid over the store was looked at as a whole by its writer.
+                        if writer.is_some() || !activation.is_own_write(&key.primary(), change) {
+                            host.decisions.add(key);
+                        }
                     }
                 }
                 if activation.watched.primaries.contains(key) {

@@ -1,9 +1,9 @@
 //! Carries out plans write by write, and plans again where the cluster was not as the store had it.
 
 use super::assemble::{self, Assembled};
-use crate::cluster::WatchKey;
+use super::send::send;
 use crate::host::Host;
-use crate::router::{lay_over, route};
+use crate::router::route;
 use crate::running::Activation;
 use windlass_core::decision::{ChildrenPlan, Decided, DesiredChild, WriteMode};
 use windlass_core::key::PrimaryName;
@@ -152,16 +152,8 @@ impl Run<'_> {
 
     /// Sends one write; true if it was done, or is no longer needed.
     async fn write(&mut self, write: &Write) -> bool {
-        let outcome = self.host.cluster.apply(write).await;
-        self.host.metrics.wrote(&write.request, outcome.as_ref().err());
-        let error = match outcome {
-            Ok(object) => {
-                if let (Some(object), Some(watch)) = (object, self.watch(&write.target)) {
-                    let writer = self.activation.key(PrimaryName::of(self.primary));
-                    lay_over(self.host, watch, write, object, &writer);
-                }
-                None
-            }
+        let error = match send(self.host, self.activation, &PrimaryName::of(self.primary), write).await {
+            Ok(_) => None,
             Err(WriteError::NotFound(_)) if matches!(write.request, Request::Delete { .. }) => None,
             Err(error) if self.learn(write, &error).await => return false,
             Err(error) => Some(error),
@@ -199,7 +191,7 @@ impl Run<'_> {
         let Ok(Some(live)) = self.host.cluster.get(&write.target).await else {
             return false;
         };
-        let watch = self.watch(&write.target);
+        let watch = self.activation.watch_of(&write.target);
         if let Some(watch) = watch.filter(|watch| self.host.store.by_uid(watch, live.uid()).is_some()) {
             let changes = self.host.store.overlay(watch, live);
             route(self.host, watch, &changes, None);
@@ -211,14 +203,6 @@ impl Run<'_> {
         }
         self.learnt.refreshed = true;
         true
-    }
-
-    fn watch(&self, target: &Target) -> Option<&WatchKey> {
-        let watched = &self.activation.watched;
-        if target.kind == self.activation.manifest.primary.kind {
-            return watched.primary(target.namespace.as_deref());
-        }
-        watched.child(&target.kind.of, target.namespace.as_deref())
     }
 }
 

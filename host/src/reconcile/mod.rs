@@ -9,6 +9,7 @@ mod assemble;
 mod decide;
 mod carry_out;
 mod tell;
+mod send;
 
 use crate::host::Host;
 use crate::queue::Ended;

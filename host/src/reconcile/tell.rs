@@ -2,10 +2,10 @@
 
 use super::assemble::{Assembled, Unreadable};
 use super::carry_out::Carried;
+use super::send::send;
 use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
-use crate::router::lay_over;
 use crate::running::{Activation, Standing};
 use std::time::Duration;
 use windlass_core::decision::Decided;
@@ -51,7 +51,7 @@ pub(super) async fn tell(
     }
     let before = host.note(&activation.id, assembled.name.clone(), &standing);
     let told = before.as_ref() == Some(&standing);
-    let written = write_status(host, activation, &report).await;
+    let written = write_status(host, activation, &assembled.name, &report).await;
     for event in &report.events {
         let identity = if event.from_guest {
             &activation.actor.identity
@@ -71,18 +71,10 @@ pub(super) async fn tell(
 }
 
 /// Writes the status; false if it has to be tried again.
-async fn write_status(host: &Host, activation: &Activation, report: &Report) -> bool {
+async fn write_status(host: &Host, activation: &Activation, primary: &PrimaryName, report: &Report) -> bool {
     for write in &report.writes {
-        let outcome = host.cluster.apply(write).await;
-        host.metrics.wrote(&write.request, outcome.as_ref().err());
-        match outcome {
-            Ok(Some(primary)) => {
-                if let Some(watch) = activation.watched.primary(primary.namespace()) {
-                    let key = activation.key(PrimaryName::of(&primary));
-                    lay_over(host, watch, write, primary, &key);
-                }
-            }
-            Ok(None) | Err(WriteError::NotFound(_)) => {}
+        match send(host, activation, primary, write).await {
+            Ok(_) | Err(WriteError::NotFound(_)) => {}
             Err(error) => {
                 let primary = write.target.reference();
                 tracing::warn!(reconciler = %activation.id, %primary, "status could not be written: {error}");

@@ -9,7 +9,7 @@ use crate::running::{Activation, Described, Slot, Watched};
 use crate::store::Sync;
 use crate::store::watches::User;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -144,6 +144,7 @@ pub(super) async fn take(
             guest: module.guest(&manifest, &limits),
             dependencies: Mutex::new(Dependencies::default()),
             leaving: AtomicBool::new(false),
+            writes: Mutex::new(HashMap::new()),
             since: Instant::now(),
             actor,
             digest,

@@ -6,10 +6,11 @@ use crate::decide::Decide;
 use crate::guest::Limits;
 use crate::store::Store;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
-use windlass_core::change::{Change, Dependencies, primary_uid_of};
+use windlass_core::change::{Change, Dependencies, is_echo, primary_uid_of};
 use windlass_core::decision::Query;
 use windlass_core::key::PrimaryName;
 use windlass_core::key::{Key, ReconcilerId};
@@ -17,7 +18,7 @@ use windlass_core::kind::KindRef;
 use windlass_core::manifest::Manifest;
 use windlass_core::object::Object;
 use windlass_core::schema::Served;
-use windlass_core::write::Actor;
+use windlass_core::write::{Actor, Target, Write};
 
 /// A guest in use.
 ///
@@ -51,6 +52,8 @@ pub struct Activation {
     pub dependencies: Mutex<Dependencies>,
     /// What one decision may use.
     pub limits: Limits,
+    /// Writes that are under way, by the primary they are for.
+    pub(crate) writes: Mutex<HashMap<PrimaryName, Write>>,
     /// When it was taken up.
     pub since: Instant,
     /// Set when its Reconciler is being deleted: no decision begins any more.
@@ -99,6 +102,37 @@ impl Activation {
     /// Forgets a primary that is gone.
     pub fn forget(&self, primary: &PrimaryName) {
         self.dependencies(|all| all.forget(primary));
+    }
+
+    /// Says that a write of a primary's decision is under way. There is one at a time, since a key runs once at a time.
+    pub(crate) fn begin_write(&self, primary: PrimaryName, write: Write) {
+        self.under_way().insert(primary, write);
+    }
+
+    /// Says that it has ended, whichever way.
+    pub(crate) fn end_write(&self, primary: &PrimaryName) {
+        self.under_way().remove(primary);
+    }
+
+    /// Whether a change shows nothing but the write that is under way for a primary.
+    pub(crate) fn is_own_write(&self, primary: &PrimaryName, change: &Change) -> bool {
+        let under_way = self.under_way();
+        let (Some(write), Some(new)) = (under_way.get(primary), &change.new) else {
+            return false;
+        };
+        new.reference() == write.target.reference() && is_echo(write, change)
+    }
+
+    /// The watch that holds a target of this guest's writes.
+    pub fn watch_of(&self, target: &Target) -> Option<&WatchKey> {
+        if target.kind == self.manifest.primary.kind {
+            return self.watched.primary(target.namespace.as_deref());
+        }
+        self.watched.child(&target.kind.of, target.namespace.as_deref())
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<PrimaryName, Write>> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every primary there is.
