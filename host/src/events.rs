@@ -69,9 +69,5 @@ fn stem(name: &str) -> &str {
 }
 
 fn cut(note: &str) -> &str {
-    let mut end = note.len().min(MAX_NOTE);
-    while !note.is_char_boundary(end) {
-        end -= 1;
-    }
-    &note[..end]
+    &note[..note.floor_char_boundary(MAX_NOTE)]
 }

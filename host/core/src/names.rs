@@ -33,6 +33,9 @@ pub const HOST_FIELD_MANAGER: &str = "windlass";
 /// Prefix of every field manager that acts for a Reconciler.
 pub const FIELD_MANAGER_PREFIX: &str = "windlass:";
 
+/// Longest name of a Reconciler, in bytes: it becomes part of labels, field managers and a finalizer.
+pub const MAX_RECONCILER_NAME: usize = 40;
+
 /// Field manager of a Reconciler's children and of what its guest owns on primaries.
 pub fn field_manager(reconciler: &ReconcilerId) -> String {
     format!("{FIELD_MANAGER_PREFIX}{}:{}", reconciler.namespace, reconciler.name)

@@ -16,6 +16,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use windlass_core::names::MAX_RECONCILER_NAME;
 
 /// Runs reconcile logic as sandboxed WebAssembly modules: the host watches and writes, modules decide.
 #[derive(Debug, Parser)]
@@ -95,8 +96,10 @@ fn print(text: &str) -> anyhow::Result<()> {
 /// The name of a Reconciler, as its CRD wants it.
 fn reconciler_name(text: &str) -> Result<String, String> {
     windlass_core::syntax::dns_label(text).map_err(|rule| format!("the name of a Reconciler {rule}"))?;
-    if text.len() > 40 {
-        return Err("the name of a Reconciler has at most 40 characters".into());
+    if text.len() > MAX_RECONCILER_NAME {
+        return Err(format!(
+            "the name of a Reconciler has at most {MAX_RECONCILER_NAME} characters"
+        ));
     }
     Ok(text.into())
 }

@@ -7,13 +7,10 @@ use crate::host::Host;
 use serde_json::json;
 use windlass_core::decision::Severity;
 use windlass_core::key::ReconcilerId;
-use windlass_core::names::{HOST_FIELD_MANAGER, LABEL_DROP_IN, LABEL_MODULE};
+use windlass_core::names::{HOST_FIELD_MANAGER, LABEL_DROP_IN, LABEL_MODULE, MAX_RECONCILER_NAME};
 use windlass_core::object::Object;
 use windlass_core::report::EventNote;
 use windlass_core::write::{Identity, Request, Subresource, Target, Write, WriteError};
-
-/// The longest name of a Reconciler: it becomes part of labels, field managers and a finalizer.
-const MAX_NAME: usize = 40;
 
 /// Makes the Reconciler of a drop-in that has none. Does nothing for anything else.
 ///
@@ -33,7 +30,7 @@ pub(super) async fn ensure(host: &Host, id: &ReconcilerId) -> Result<(), WriteEr
     if config_map.label(LABEL_MODULE) != Some("true") || config_map.is_being_deleted() {
         return Ok(());
     }
-    if name.len() > MAX_NAME || name.contains('.') {
+    if name.len() > MAX_RECONCILER_NAME || name.contains('.') {
         name_refused(host, &config_map).await;
         return Ok(());
     }
@@ -79,7 +76,7 @@ fn creation(host: &Host, id: &ReconcilerId) -> Write {
 
 async fn name_refused(host: &Host, config_map: &Object) {
     let note = format!(
-        "a drop-in module's name must be a DNS label of at most {MAX_NAME} characters; {} is not: rename the ConfigMap",
+        "a drop-in module's name must be a DNS label of at most {MAX_RECONCILER_NAME} characters; {} is not: rename the ConfigMap",
         config_map.name()
     );
     let event = EventNote {
