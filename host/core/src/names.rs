@@ -22,6 +22,16 @@ pub const ANNOTATION_PROPAGATION: &str = "windlass.dev/propagation";
 pub const LABEL_MODULE: &str = "windlass.dev/module";
 /// Label on a Reconciler that was made for a drop-in ConfigMap.
 pub const LABEL_DROP_IN: &str = "windlass.dev/drop-in";
+/// Label on a ConfigMap of the host's namespace in which the host keeps a part of a module that ran.
+pub const LABEL_KEPT_MODULE: &str = "windlass.dev/kept-module";
+/// Begin of the names of those ConfigMaps; the first 40 digits of the digest and the number of the part follow.
+pub const KEPT_MODULE_PREFIX: &str = "windlass-module-";
+/// Annotation on a ConfigMap that holds a module or a part of one: the sha256 of the whole module once unpacked.
+pub const ANNOTATION_DIGEST: &str = "windlass.dev/digest";
+/// Annotation on such a ConfigMap: how many parts there are.
+pub const ANNOTATION_PARTS: &str = "windlass.dev/parts";
+/// Label on a ConfigMap that `windlass push` made for a part of a module: the name of the Reconciler.
+pub const LABEL_PART_OF: &str = "windlass.dev/part-of";
 /// Annotation on a ServiceAccount: comma-separated names of the Reconcilers that may act as it.
 pub const ANNOTATION_CONSENT: &str = "windlass.dev/reconcilers";
 /// Finalizer on a Reconciler, only while primaries carry its own.
@@ -35,6 +45,12 @@ pub const FIELD_MANAGER_PREFIX: &str = "windlass:";
 
 /// Longest name of a Reconciler, in bytes: it becomes part of labels, field managers and a finalizer.
 pub const MAX_RECONCILER_NAME: usize = 40;
+
+/// Name of the ConfigMap that keeps a part of the module with this digest.
+pub fn kept_module(digest: &str, part: usize) -> String {
+    let short = &digest[..digest.floor_char_boundary(40)];
+    format!("{KEPT_MODULE_PREFIX}{short}-{part}")
+}
 
 /// Field manager of a Reconciler's children and of what its guest owns on primaries.
 pub fn field_manager(reconciler: &ReconcilerId) -> String {
@@ -81,6 +97,10 @@ mod tests {
         assert_eq!(conditions_manager(&reconciler), "windlass:team-a:nginx:conditions");
         assert_eq!(finalizer(&reconciler), "nginx.team-a.reconciler.windlass.dev/finalize");
         assert_eq!(
+            kept_module(&"ab".repeat(32), 1),
+            format!("windlass-module-{}-1", "ab".repeat(20))
+        );
+        assert_eq!(
             children_selector(&reconciler),
             "windlass.dev/reconciler=nginx,windlass.dev/reconciler-namespace=team-a"
         );
@@ -94,6 +114,11 @@ mod tests {
             (ANNOTATION_PROPAGATION, "windlass.dev/propagation"),
             (LABEL_MODULE, "windlass.dev/module"),
             (LABEL_DROP_IN, "windlass.dev/drop-in"),
+            (LABEL_KEPT_MODULE, "windlass.dev/kept-module"),
+            (KEPT_MODULE_PREFIX, "windlass-module-"),
+            (ANNOTATION_DIGEST, "windlass.dev/digest"),
+            (ANNOTATION_PARTS, "windlass.dev/parts"),
+            (LABEL_PART_OF, "windlass.dev/part-of"),
             (ANNOTATION_CONSENT, "windlass.dev/reconcilers"),
             (FINALIZER_RELEASE, "windlass.dev/release"),
             (REPORTING_CONTROLLER, "windlass.dev/host"),

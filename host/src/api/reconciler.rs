@@ -1,6 +1,6 @@
 //! Says which module runs, with which settings, as which ServiceAccount.
 
-use super::ReconcilerStatus;
+use super::{ModuleSource, ReconcilerStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,10 +30,16 @@ use serde_json::{Map, Value};
     printcolumn(
         name = "Reason",
         type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
-        priority = 1
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
     ),
     printcolumn(name = "Refused", type_ = "string", json_path = ".status.refused.reason", priority = 1),
+    printcolumn(name = "Account", type_ = "string", json_path = ".spec.serviceAccountName", priority = 1),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        priority = 1
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = Rule::new("size(self.metadata.name) <= 40 && !self.metadata.name.contains('.')").message(
         "the name is used in labels and field managers: use a DNS label of at most 40 characters"
@@ -41,69 +47,121 @@ use serde_json::{Map, Value};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ReconcilerSpec {
-    /// Where the module's bytes come from.
+    /// Where the module's bytes come from. When they change, the new module is taken up once it has passed every step;
+    /// until then, and if it is refused, the one that runs goes on and `status.refused` says why.
     pub source: ModuleSource,
 
+    /// The only module that may run: the sha256 of its unpacked bytes in hex, as `sha256sum` and `windlass inspect`
+    /// print it. If the source holds another one, that is not taken up, and the condition Loaded says SourceMismatch;
+    /// the pinned one runs if it is still kept from before. `windlass rollback` sets it. Unset: whatever the source holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    pub digest: Option<String>,
+
     /// What the module is told, as it likes; given to its `describe` and to every decision. Changing it asks the module
-    /// again.
+    /// again, without compiling it again. Unset, for a drop-in: `settings.yaml` of its ConfigMap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_map")]
     pub settings: Option<Map<String, Value>>,
 
     /// ServiceAccount of the same namespace as which everything about primaries and children is read and written.
     /// It has to consent: annotation `windlass.dev/reconcilers` with this Reconciler's name in a comma-separated list.
-    #[schemars(length(min = 1, max = 253))]
+    /// `windlass rbac` prints it with the roles that a module needs.
+    #[schemars(length(min = 1, max = 253), regex(pattern = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub service_account_name: String,
 
     /// Namespaces whose primaries are taken care of. Empty: the Reconciler's own. `["*"]`: all of them, which primaries
-    /// without a namespace need.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 100))]
+    /// without a namespace need. Primaries of a namespace that is taken out are released, their children stay.
+    /// Status and finalizers of a kind in a namespace are the oldest Reconciler's; a later one waits, with PrimaryClaimed.
+    #[serde(default)]
+    #[schemars(
+        length(max = 100),
+        inner(length(min = 1, max = 63), regex(pattern = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$")),
+        extend("x-kubernetes-list-type" = "set"),
+        extend("x-kubernetes-validations" = [{
+            "rule": "self.size() == 1 || !self.exists(namespace, namespace == '*')",
+            "message": "\"*\" means all namespaces: give it alone, or name single namespaces"
+        }])
+    )]
     pub namespaces: Vec<String>,
 
-    /// True: no decisions are taken, and nothing is written, until it is false again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// What one decision may use, within what the host allows at most.
+    #[serde(default)]
+    pub limits: Limits,
+
+    /// Which objects that exist already may be taken over as children. Unset: none; a child whose name is taken is an
+    /// OwnershipConflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adoption: Option<Adoption>,
+
+    /// What happens to a primary that is being deleted when the module's `finalize` fails.
+    #[serde(default)]
+    pub on_finalize_failure: OnFinalizeFailure,
+
+    /// True: the module gets the values of Secrets that it declares, as the ServiceAccount may read them. False: it gets
+    /// `hmac-sha256:..` in place of each value, which tells equal values from others and nothing more.
+    #[serde(default)]
+    pub secret_values: bool,
+
+    /// Hash of the rights that the module may use, as `windlass inspect` prints it. Unset, it is filled with those of the
+    /// first module. A module or settings that need more are held, with RightsGrow, until `windlass approve rights` or
+    /// this field says their hash; fewer need no approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    pub approved_rights: Option<String>,
+
+    /// True: no decisions are taken, and nothing is written, until it is false again. Primaries and children stay as they
+    /// are; a primary with a finalizer of ours stays until then too if it is deleted.
+    #[serde(default)]
     pub suspend: bool,
-
-    /// What one decision may use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
-}
-
-/// Where a module's bytes come from; exactly one of its fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ModuleSource {
-    /// A ConfigMap in the Reconciler's namespace.
-    pub config_map: ConfigMapSource,
-}
-
-/// A module in a ConfigMap.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ConfigMapSource {
-    /// Name of the ConfigMap.
-    #[schemars(length(min = 1, max = 253))]
-    pub name: String,
-    /// Key in `binaryData`. Left out: the only one that ends in `.wasm`, `.wasm.gz` or `.wasm.zst`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
 }
 
 /// What one decision may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// Memory in MiB; 64 if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Memory in MiB. A module that wants more gets GuestOutOfMemory.
     #[schemars(range(min = 1, max = 1024))]
-    pub memory_mebibytes: Option<u32>,
-    /// Running time in milliseconds; 1000 if left out. Time in which the guest does not run does not count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mebibytes: u32,
+    /// Running time in milliseconds. Time in which the module does not run does not count. More is GuestTimedOut.
     #[schemars(range(min = 10, max = 60000))]
-    pub time_milliseconds: Option<u32>,
+    pub time_milliseconds: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_mebibytes: 64,
+            time_milliseconds: 1_000,
+        }
+    }
+}
+
+/// Which objects that exist already may be taken over as children.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Adoption {
+    /// Field managers whose objects may be taken over, such as the one of an earlier operator, `helm`, or
+    /// `kubectl-client-side-apply`: an object without a controller, whose fields that the module names are theirs alone.
+    /// Their fields become ours; fields of others stay theirs, and a conflict with those is reported as for any stranger.
+    #[schemars(
+        length(min = 1, max = 16),
+        inner(length(min = 1, max = 128)),
+        extend("x-kubernetes-list-type" = "set")
+    )]
+    pub from_field_managers: Vec<String>,
+}
+
+/// What happens to a primary that is being deleted when the module's `finalize` fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum OnFinalizeFailure {
+    /// The primary stays until it succeeds; its status says why, and `windlass release` lets it go.
+    #[default]
+    Block,
+    /// After three failures the host deletes the children by its own books and lets the primary go, with a Warning Event.
+    Skip,
 }
 
 fn any_map(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "nullable": true })
+    schemars::json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }

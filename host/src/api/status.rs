@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// How a Reconciler goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +14,12 @@ pub struct ReconcilerStatus {
     /// The module that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Active>,
+    /// Modules that ran before, the last one first, as far as they are kept: `windlass rollback` returns to the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
+    /// The rights behind `spec.approvedRights`, so that what is new can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Approved>,
     /// The module that was refused last, while the source still holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
@@ -46,6 +53,59 @@ pub struct Active {
     pub strict: bool,
     /// Hash of the rights that the module needs.
     pub rights_hash: String,
+    /// The kind of its primaries as the API server serves it, so that they can be released without the module.
+    #[serde(default)]
+    pub primary: PrimaryKind,
+    /// Namespaces of its primaries; `*` for all.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// True if it writes the status of its primaries or finalizes them, which only one Reconciler may.
+    #[serde(default)]
+    pub exclusive: bool,
+    /// The settings that lay beside the module, of a drop-in without `spec.settings`: its ConfigMap may go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_map")]
+    pub settings: Option<Map<String, Value>>,
+}
+
+/// A kind as the API server serves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrimaryKind {
+    /// API group; empty for the core group.
+    #[serde(default)]
+    pub group: String,
+    /// Version of the API group.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// Its name in paths.
+    pub plural: String,
+    /// Whether its objects have a namespace.
+    pub namespaced: bool,
+}
+
+/// A module that ran before, and is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Earlier {
+    /// sha256 of its bytes, in hex.
+    pub digest: String,
+    /// Name that the module gives itself.
+    pub name: String,
+    /// Version that the module gives itself.
+    pub version: String,
+}
+
+/// Rights that were approved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Approved {
+    /// Their hash.
+    pub hash: String,
+    /// The rules, by where they hold.
+    #[schemars(schema_with = "any_map")]
+    pub rules: Map<String, Value>,
 }
 
 /// A module that did not get in.
@@ -60,6 +120,9 @@ pub struct Refused {
     pub reason: String,
     /// Why, in a sentence, and what to do.
     pub message: String,
+    /// Hash of the rights that it needs, if that is why: what `windlass approve rights` approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights_hash: Option<String>,
 }
 
 /// How many primaries there are and how they are.
@@ -108,6 +171,10 @@ pub struct StatusCondition {
     /// Generation that this is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
+}
+
+fn any_map(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
 fn conditions(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {

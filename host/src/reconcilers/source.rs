@@ -29,12 +29,13 @@ pub(super) async fn fetch(
     spec: &ReconcilerSpec,
     slot: &mut Slot,
 ) -> Result<Option<Vec<u8>>, Halt> {
-    let source = &spec.source.config_map;
+    let source = spec.source.config_map.clone().unwrap_or_default();
+    let name = source.name.clone().unwrap_or_default();
     let Some(seen) = host
         .store
-        .get(&control::config_maps(&id.namespace), Some(&id.namespace), &source.name)
+        .get(&control::config_maps(&id.namespace), Some(&id.namespace), &name)
     else {
-        return Err(missing(host, id, &source.name));
+        return Err(missing(host, id, &name));
     };
     let from = (
         seen.uid().to_owned(),
@@ -48,7 +49,7 @@ pub(super) async fn fetch(
     let target = Target::of(&control::config_maps(&id.namespace).kind, &seen);
     let config_map = match host.cluster.get(&target).await {
         Ok(Some(config_map)) => config_map,
-        Ok(None) => return Err(missing(host, id, &source.name)),
+        Ok(None) => return Err(missing(host, id, &name)),
         Err(error) => {
             let message = format!("ConfigMap {id} could not be read: {error}", id = target.reference());
             return Err(Halt::waiting(Gate::Loaded, Reason::ClusterUnavailable, message));
@@ -185,6 +186,7 @@ fn refused(reason: &str, message: String) -> Refused {
         step: "Fetch".into(),
         reason: reason.into(),
         message,
+        rights_hash: None,
     }
 }
 

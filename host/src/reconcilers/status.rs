@@ -72,6 +72,8 @@ pub(super) async fn write(
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: active.as_deref().map(describe),
+        earlier: Vec::new(),
+        approved: None,
         refused,
         primaries,
         last_failure: last_failure.map(|failure| same_failure(&before, failure)),
@@ -95,6 +97,7 @@ fn refused(active: Option<&Activation>, halt: Option<&Halt>, candidate: Option<&
                 step: gate.condition().into(),
                 reason: reason.to_string(),
                 message: message.clone(),
+                rights_hash: None,
             })
         }
     }
@@ -148,6 +151,7 @@ fn describe(active: &Activation) -> Active {
         kind: active.manifest.primary.kind.of.kind.clone(),
         strict: active.strict,
         rights_hash: rights::rights_hash(&active.manifest),
+        ..Active::default()
     }
 }
 

@@ -161,16 +161,11 @@ pub(super) async fn take(
 }
 
 fn limits(spec: &ReconcilerSpec) -> Limits {
-    let mut limits = Limits::default();
-    if let Some(given) = &spec.limits {
-        if let Some(memory) = given.memory_mebibytes {
-            limits.memory = (memory as usize) << 20;
-        }
-        if let Some(time) = given.time_milliseconds {
-            limits.time = Duration::from_millis(time.into());
-        }
+    Limits {
+        memory: (spec.limits.memory_mebibytes as usize) << 20,
+        time: Duration::from_millis(spec.limits.time_milliseconds.into()),
+        ..Limits::default()
     }
-    limits
 }
 
 /// Source to manifest: fetch, load, describe; each only if its inputs changed.
@@ -209,6 +204,7 @@ async fn module(
             step: refusal.step.to_string(),
             reason: refusal.cause.to_owned(),
             message: refusal.message,
+            rights_hash: None,
         };
         tracing::warn!(reconciler = %id, digest, step = why.step, reason = why.reason, "module refused: {}", why.message);
         host.metrics.module_refused(&why.reason);
