@@ -7,7 +7,7 @@ mod status;
 pub use reconciler::{Adoption, Limits, OnFinalizeFailure, Reconciler, ReconcilerSpec};
 pub use source::{ConfigMapSource, INDEX_KEY, Index, MAX_PARTS, ModuleSource, OciSource, Part};
 pub use status::{
-    Active, Approved, Earlier, LastFailure, Primaries, PrimaryKind, ReconcilerStatus, Refused, StatusCondition,
+    Active, Approved, Claim, Earlier, LastFailure, Primaries, PrimaryKind, ReconcilerStatus, Refused, StatusCondition,
 };
 
 use serde_json::Value;

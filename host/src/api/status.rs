@@ -14,6 +14,9 @@ pub struct ReconcilerStatus {
     /// The module that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Active>,
+    /// Which primaries are taken care of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
     /// Modules that ran before, the last one first, as far as they are kept: `windlass rollback` returns to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Earlier>,
@@ -53,19 +56,22 @@ pub struct Active {
     pub strict: bool,
     /// Hash of the rights that the module needs.
     pub rights_hash: String,
-    /// The kind of its primaries as the API server serves it, so that they can be released without the module.
-    #[serde(default)]
-    pub primary: PrimaryKind,
-    /// Namespaces of its primaries; `*` for all.
-    #[serde(default)]
-    pub namespaces: Vec<String>,
-    /// True if it writes the status of its primaries or finalizes them, which only one Reconciler may.
-    #[serde(default)]
-    pub exclusive: bool,
     /// The settings that lay beside the module, of a drop-in without `spec.settings`: its ConfigMap may go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_map")]
     pub settings: Option<Map<String, Value>>,
+}
+
+/// Which primaries are taken care of. It stays while no module runs, so that they can be released without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// Their kind.
+    pub primary: PrimaryKind,
+    /// Their namespaces; `*` for all.
+    pub namespaces: Vec<String>,
+    /// True if their status is written or they are finalized, which only one Reconciler may.
+    pub exclusive: bool,
 }
 
 /// A kind as the API server serves it.
@@ -95,6 +101,10 @@ pub struct Earlier {
     pub name: String,
     /// Version that the module gives itself.
     pub version: String,
+    /// The settings that lay beside it, of a drop-in without `spec.settings`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_map")]
+    pub settings: Option<Map<String, Value>>,
 }
 
 /// Rights that were approved.

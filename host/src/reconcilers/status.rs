@@ -72,6 +72,7 @@ pub(super) async fn write(
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: active.as_deref().map(describe),
+        claim: None,
         earlier: Vec::new(),
         approved: None,
         refused,
