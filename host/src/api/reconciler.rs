@@ -79,7 +79,7 @@ pub struct ReconcilerSpec {
         inner(length(min = 1, max = 63), regex(pattern = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$")),
         extend("x-kubernetes-list-type" = "set"),
         extend("x-kubernetes-validations" = [{
-            "rule": "self.size() == 1 || !self.exists(namespace, namespace == '*')",
+            "rule": "self.size() == 1 || !self.exists(name, name == '*')",
             "message": "\"*\" means all namespaces: give it alone, or name single namespaces"
         }])
     )]
