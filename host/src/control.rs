@@ -111,7 +111,7 @@ pub fn changed(host: &Host, key: &WatchKey, changes: &[Change]) {
                 if object.label(LABEL_MODULE) == Some("true") {
                     host.settling.add(id_of(object));
                 }
-                concerned(host, object, &["spec", "source", "configMap", "name"]);
+                sources_changed(host, object);
             }
         }
         "ServiceAccount" => objects().for_each(|object| concerned(host, object, &["spec", "serviceAccountName"])),
@@ -129,6 +129,17 @@ fn crds_changed<'a>(host: &Host, crds: impl Iterator<Item = &'a Object>) {
         }
     }
     all_reconcilers(host).into_iter().for_each(|id| host.settling.add(id));
+}
+
+/// Queues the Reconcilers that were read from a ConfigMap, or are to be.
+fn sources_changed(host: &Host, config_map: &Object) {
+    for reconciler in host.store.all(&reconcilers()) {
+        let id = id_of(&reconciler);
+        let named = reconciler.text_at(&["spec", "source", "configMap", "name"]) == Some(config_map.name());
+        if reconciler.namespace() == config_map.namespace() && (named || host.slots.reads(&id, config_map.name())) {
+            host.settling.add(id);
+        }
+    }
 }
 
 /// Queues the Reconcilers of the object's namespace that name it at a path.

@@ -7,6 +7,7 @@ use crate::metrics::Metrics;
 use crate::modules::Modules;
 use crate::permissions::Permissions;
 use crate::queue::Queue;
+use crate::reconcilers::Slots;
 use crate::running::{Activation, Running, Standing};
 use crate::seed;
 use crate::settings::Settings;
@@ -46,6 +47,8 @@ pub struct Host {
     pub settling: Queue<ReconcilerId>,
     /// What runs for each Reconciler.
     pub running: Running,
+    /// What settling remembers of each Reconciler.
+    pub slots: Slots,
     /// Counts and times.
     pub metrics: Metrics,
     /// What runs, until it is stopped.
@@ -80,6 +83,7 @@ impl Host {
             decisions: Queue::new(DECISION_BACKOFF),
             settling: Queue::new(SETTLING_BACKOFF),
             running: Running::default(),
+            slots: Slots::default(),
             metrics: Metrics::new(loader.metrics()),
             workers: Mutex::new(JoinSet::new()),
             seed_key: OnceCell::new(),

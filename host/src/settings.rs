@@ -1,6 +1,7 @@
 //! Says what the host was told at its start.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What the host was told at its start.
 #[derive(Clone, Debug)]
@@ -11,8 +12,14 @@ pub struct Settings {
     pub service_account: String,
     /// Name of this host in Events: the pod's name.
     pub instance: String,
-    /// Namespaces whose ConfigMaps and ServiceAccounts the host reads, and which may drop modules in.
+    /// Namespaces whose ConfigMaps and ServiceAccounts the host reads.
     pub source_namespaces: BTreeSet<String>,
+    /// Those of them in which a labelled ConfigMap gets a Reconciler by itself.
+    pub drop_in_namespaces: BTreeSet<String>,
+    /// How many primaries of a Reconciler are decided again in a second after a swap; the first ones at once.
+    ///
+    /// Stops: a new module for ten thousand primaries keeping everybody else, and the API server, waiting.
+    pub decided_again_per_second: u32,
     /// How many decisions are taken at once.
     pub workers: usize,
 }
@@ -25,7 +32,32 @@ impl Settings {
             service_account: "windlass".into(),
             instance: "windlass".into(),
             source_namespaces: BTreeSet::from([namespace.into()]),
+            drop_in_namespaces: BTreeSet::from([namespace.into()]),
+            decided_again_per_second: 200,
             workers: 16,
         }
+    }
+
+    /// How long after a swap the primary of this number is decided again.
+    pub fn decided_again_after(&self, number: usize) -> Duration {
+        let behind = number.saturating_sub(self.workers);
+        Duration::from_secs_f64(behind as f64 / f64::from(self.decided_again_per_second.max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_swap_primaries_are_decided_again_at_the_rate_that_was_set() {
+        let settings = Settings {
+            workers: 16,
+            decided_again_per_second: 100,
+            ..Settings::new("windlass-system")
+        };
+        assert_eq!(settings.decided_again_after(0), Duration::ZERO);
+        assert_eq!(settings.decided_again_after(16), Duration::ZERO);
+        assert_eq!(settings.decided_again_after(116), Duration::from_secs(1));
     }
 }

@@ -30,6 +30,10 @@ pub const KEPT_MODULE_PREFIX: &str = "windlass-module-";
 pub const ANNOTATION_DIGEST: &str = "windlass.dev/digest";
 /// Annotation on such a ConfigMap: how many parts there are.
 pub const ANNOTATION_PARTS: &str = "windlass.dev/parts";
+/// Annotation on such a ConfigMap: the name that the module gives itself.
+pub const ANNOTATION_MODULE_NAME: &str = "windlass.dev/module-name";
+/// Annotation on such a ConfigMap: the version that the module gives itself.
+pub const ANNOTATION_MODULE_VERSION: &str = "windlass.dev/module-version";
 /// Label on a ConfigMap that `windlass push` made for a part of a module: the name of the Reconciler.
 pub const LABEL_PART_OF: &str = "windlass.dev/part-of";
 /// Annotation on a ServiceAccount: comma-separated names of the Reconcilers that may act as it.
@@ -118,6 +122,8 @@ mod tests {
             (KEPT_MODULE_PREFIX, "windlass-module-"),
             (ANNOTATION_DIGEST, "windlass.dev/digest"),
             (ANNOTATION_PARTS, "windlass.dev/parts"),
+            (ANNOTATION_MODULE_NAME, "windlass.dev/module-name"),
+            (ANNOTATION_MODULE_VERSION, "windlass.dev/module-version"),
             (LABEL_PART_OF, "windlass.dev/part-of"),
             (ANNOTATION_CONSENT, "windlass.dev/reconcilers"),
             (FINALIZER_RELEASE, "windlass.dev/release"),

@@ -170,11 +170,56 @@ pub fn policy_rules<'a>(accesses: impl IntoIterator<Item = &'a Access>) -> Vec<P
     rules
 }
 
-/// What an approval names: the sha256 of all rules and of where they have to hold, in hexadecimal. A read that grows
-/// from the claimed namespaces to all of them is another hash.
+/// What an approval names: the [`hash`] of all rules that a manifest asks for.
 pub fn rights_hash(manifest: &Manifest) -> String {
-    let text = serde_json::to_vec(&rules(manifest)).expect("rules are lists of text");
+    hash(&rules(manifest))
+}
+
+/// The sha256 of rules and of where they have to hold, in hexadecimal. A read that grows from the claimed namespaces to all
+/// of them is another hash.
+pub fn hash(rules: &Rules) -> String {
+    let text = serde_json::to_vec(rules).expect("rules are lists of text");
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What `wanted` has and `approved` has not, in words, sorted: `list,watch pods in all namespaces`. What was approved for
+/// all namespaces holds in the claimed ones too.
+pub fn grown(approved: &Rules, wanted: &Rules) -> Vec<String> {
+    let everywhere = single(&approved.everywhere);
+    let mut claimed = single(&approved.claimed);
+    claimed.extend(everywhere.iter().cloned());
+    let mut new = in_words(&single(&wanted.claimed) - &claimed, "its namespaces");
+    new.extend(in_words(&single(&wanted.everywhere) - &everywhere, "all namespaces"));
+    new
+}
+
+/// Group, resource and verb of everything that rules allow.
+fn single(split: &Split) -> BTreeSet<(String, String, String)> {
+    let rules = split.read.iter().chain(&split.write);
+    rules
+        .flat_map(|rule| {
+            let resources = rule.api_groups.iter().flat_map(|group| {
+                let with_group = move |resource: &String| (group.clone(), resource.clone());
+                rule.resources.iter().map(with_group)
+            });
+            resources.flat_map(|(group, resource)| {
+                let with_verb = move |verb: &String| (group.clone(), resource.clone(), verb.clone());
+                rule.verbs.iter().map(with_verb)
+            })
+        })
+        .collect()
+}
+
+fn in_words(rights: BTreeSet<(String, String, String)>, place: &str) -> Vec<String> {
+    let mut verbs: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for (group, resource, verb) in rights {
+        verbs.entry((group, resource)).or_default().push(verb);
+    }
+    let word = |((group, resource), verbs): ((String, String), Vec<String>)| {
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{} {resource}{dot}{group} in {place}", verbs.join(","))
+    };
+    verbs.into_iter().map(word).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 ///
 /// Creating a Reconciler is like creating a pod with that ServiceAccount: what the module decides is written with the
 /// account's rights, and never with more.
-#[derive(kube::CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(kube::CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "windlass.dev",
     version = "v1alpha1",

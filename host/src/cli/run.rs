@@ -19,7 +19,8 @@ use tracing_subscriber::EnvFilter;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   windlass run                                  on the cluster that kubectl uses
-  windlass run --source-namespace team-a        lets team-a bring modules too
+  windlass run --source-namespace team-a        reads modules of Reconcilers in team-a too
+  windlass run --drop-in-namespace team-a       and gives each labelled ConfigMap there a Reconciler by itself
   WINDLASS_LOG=debug windlass run --log plain   with more to read")]
 pub(super) struct RunArguments {
     /// Namespace of the host's own
@@ -31,9 +32,19 @@ pub(super) struct RunArguments {
     /// Name of this host in Events
     #[arg(long, env = "WINDLASS_INSTANCE", default_value = "windlass")]
     instance: String,
-    /// Another namespace whose ConfigMaps may be modules; can be given several times
+    /// Another namespace in which Reconcilers find their modules and accounts; can be given several times
     #[arg(long = "source-namespace", env = "WINDLASS_SOURCE_NAMESPACES", value_delimiter = ',')]
     source_namespaces: Vec<String>,
+    /// Another namespace in which a labelled ConfigMap gets a Reconciler by itself; can be given several times
+    #[arg(
+        long = "drop-in-namespace",
+        env = "WINDLASS_DROP_IN_NAMESPACES",
+        value_delimiter = ','
+    )]
+    drop_in_namespaces: Vec<String>,
+    /// How many primaries of a Reconciler are decided again in a second after its module was replaced
+    #[arg(long, env = "WINDLASS_DECIDED_AGAIN_PER_SECOND", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    decided_again_per_second: u32,
     /// How many decisions are taken at once
     #[arg(long, env = "WINDLASS_WORKERS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: u16,
@@ -67,9 +78,11 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let mut settings = Settings::new(&arguments.namespace);
     settings.service_account = arguments.service_account;
     settings.instance = arguments.instance;
-    settings
-        .source_namespaces
-        .extend(arguments.source_namespaces.into_iter().filter(|name| !name.is_empty()));
+    let named = |names: Vec<String>| names.into_iter().filter(|name| !name.is_empty());
+    settings.drop_in_namespaces.extend(named(arguments.drop_in_namespaces));
+    settings.source_namespaces.extend(named(arguments.source_namespaces));
+    settings.source_namespaces.extend(settings.drop_in_namespaces.clone());
+    settings.decided_again_per_second = arguments.decided_again_per_second;
     settings.workers = arguments.workers.into();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

@@ -1,6 +1,6 @@
 //! Looks whether a ServiceAccount exists and lets a Reconciler act as it.
 
-use super::steps::{Gate, Halt};
+use super::halt::{Gate, Halt};
 use crate::control;
 use crate::host::Host;
 use crate::store::Sync;

@@ -4,6 +4,7 @@ use crate::api::reconciler_kind;
 use crate::control;
 use crate::events;
 use crate::host::Host;
+use crate::store::Sync;
 use serde_json::json;
 use windlass_core::decision::Severity;
 use windlass_core::key::ReconcilerId;
@@ -12,26 +13,37 @@ use windlass_core::object::Object;
 use windlass_core::report::EventNote;
 use windlass_core::write::{Identity, Request, Subresource, Target, Write, WriteError};
 
-/// Makes the Reconciler of a drop-in that has none. Does nothing for anything else.
+/// Makes the Reconciler of a drop-in that has none. One that somebody wrote by hand is never overtaken: the ConfigMap then
+/// gets an Event. Does nothing for anything else.
 ///
 /// # Errors
 /// If the API server refuses it or cannot be reached.
 pub(super) async fn ensure(host: &Host, id: &ReconcilerId) -> Result<(), WriteError> {
     let (namespace, name) = (id.namespace.as_str(), id.name.as_str());
-    if !host.settings.source_namespaces.contains(namespace)
-        || host.store.get(&control::reconcilers(), Some(namespace), name).is_some()
-        || !matches!(host.store.sync(&control::reconcilers()), crate::store::Sync::Synced(_))
-    {
-        return Ok(());
-    }
+    let known = matches!(host.store.sync(&control::reconcilers()), Sync::Synced(_));
     let Some(config_map) = host.store.get(&control::config_maps(namespace), Some(namespace), name) else {
+        host.slots.untold(id);
         return Ok(());
     };
-    if config_map.label(LABEL_MODULE) != Some("true") || config_map.is_being_deleted() {
+    if !known || config_map.label(LABEL_MODULE) != Some("true") || config_map.is_being_deleted() {
+        return Ok(());
+    }
+    if let Some(reconciler) = host.store.get(&control::reconcilers(), Some(namespace), name) {
+        if reconciler.label(LABEL_DROP_IN).is_none() {
+            by_hand(host, id, &config_map, &reconciler).await;
+        }
+        return Ok(());
+    }
+    if !host.settings.drop_in_namespaces.contains(namespace) {
+        let note = format!(
+            "no Reconciler is made for a module that is dropped in here: namespace {namespace} is none from which the \
+             host takes drop-ins; write a Reconciler, or start the host with --drop-in-namespace {namespace}"
+        );
+        tell_once(host, id, &config_map, "DropInNotAllowed", note).await;
         return Ok(());
     }
     if name.len() > MAX_RECONCILER_NAME || name.contains('.') {
-        name_refused(host, &config_map).await;
+        name_refused(host, id, &config_map).await;
         return Ok(());
     }
     match host.cluster.apply(&creation(host, id)).await {
@@ -74,14 +86,36 @@ fn creation(host: &Host, id: &ReconcilerId) -> Write {
     }
 }
 
-async fn name_refused(host: &Host, config_map: &Object) {
+/// Says on the ConfigMap that its label has no effect, since a Reconciler of its name was there first.
+async fn by_hand(host: &Host, id: &ReconcilerId, config_map: &Object, reconciler: &Object) {
+    let uses_it = reconciler.text_at(&["spec", "source", "configMap", "name"]) == Some(config_map.name());
+    let source = if uses_it {
+        "which takes its module from here by its own spec"
+    } else {
+        "which takes its module from elsewhere; name this ConfigMap in its spec.source, or rename it"
+    };
+    let note = format!(
+        "Reconciler {id} was written by hand and is left as it is, {source}; the label {LABEL_MODULE} has no effect"
+    );
+    tell_once(host, id, config_map, "ReconcilerExists", note).await;
+}
+
+async fn name_refused(host: &Host, id: &ReconcilerId, config_map: &Object) {
     let note = format!(
         "a drop-in module's name must be a DNS label of at most {MAX_RECONCILER_NAME} characters; {} is not: rename the ConfigMap",
         config_map.name()
     );
+    tell_once(host, id, config_map, "NameRefused", note).await;
+}
+
+/// An Event about a ConfigMap, unless it was told the same before.
+async fn tell_once(host: &Host, id: &ReconcilerId, config_map: &Object, reason: &str, note: String) {
+    if !host.slots.is_news(id, config_map.uid(), &note) {
+        return;
+    }
     let event = EventNote {
         severity: Severity::Warning,
-        reason: "NameRefused".into(),
+        reason: reason.into(),
         note,
         from_guest: false,
     };

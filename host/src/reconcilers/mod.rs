@@ -1,12 +1,21 @@
-//! Brings each Reconciler to what its spec and its source say.
+//! Brings each Reconciler to what its spec and its source say: the table of contents is `settle`.
 
 mod settle;
-mod steps;
-mod source;
 mod drop_in;
+mod choose;
+mod source;
+mod parts;
+mod kept;
+mod steps;
+mod halt;
+mod slot;
+mod approval;
 mod consent;
 mod secrets;
-mod status;
+mod claim;
 mod release;
+mod status;
+mod conditions;
 
 pub use settle::settle;
+pub use slot::Slots;

@@ -1,101 +1,207 @@
 //! Fetches a module's bytes when they changed, and does not keep them.
 
-use super::steps::{Gate, Halt};
-use crate::api::{ReconcilerSpec, Refused};
+use super::halt::{Gate, Halt};
+use super::parts::{self, Content, Lack};
+use super::slot::{Fetched, Held, Slot};
+use crate::api::{ConfigMapSource, Index, Part, Refused};
 use crate::control;
 use crate::guest;
 use crate::host::Host;
-use crate::running::{Fetched, Slot};
 use crate::store::Sync;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use windlass_core::key::ReconcilerId;
 use windlass_core::names::LABEL_MODULE;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::write::Target;
 
-/// Endings of keys that hold a module.
-const ENDINGS: [&str; 3] = [".wasm", ".wasm.gz", ".wasm.zst"];
 /// Key of the settings that lie beside a drop-in module.
 const SETTINGS_KEY: &str = "settings.yaml";
 
-/// Fetches the source if it is not what was fetched last; gives its bytes only then.
+/// What the source holds; read only if one of its ConfigMaps is not what was read last, and with its bytes only then.
 pub(super) async fn fetch(
     host: &Host,
     id: &ReconcilerId,
-    spec: &ReconcilerSpec,
+    source: &ConfigMapSource,
     slot: &mut Slot,
-) -> Result<Option<Vec<u8>>, Halt> {
-    let source = spec.source.config_map.clone().unwrap_or_default();
-    let name = source.name.clone().unwrap_or_default();
-    let Some(seen) = host
-        .store
-        .get(&control::config_maps(&id.namespace), Some(&id.namespace), &name)
-    else {
-        return Err(missing(host, id, &name));
-    };
-    let from = (
-        seen.uid().to_owned(),
-        seen.resource_version().to_owned(),
-        source.key.clone(),
-        spec.settings.clone(),
-    );
-    if slot.fetched.as_ref().is_some_and(|fetched| fetched.from == from) {
-        return Ok(None);
+) -> Result<(Held, Option<Vec<u8>>), Halt> {
+    if let Some(fetched) = &slot.fetched
+        && fetched.source == *source
+        && fetched
+            .versions
+            .iter()
+            .all(|(name, seen)| *seen == version(host, id, name))
+    {
+        return fetched.outcome.clone().map(|held| (held, None));
     }
-    let target = Target::of(&control::config_maps(&id.namespace).kind, &seen);
-    let config_map = match host.cluster.get(&target).await {
-        Ok(Some(config_map)) => config_map,
-        Ok(None) => return Err(missing(host, id, &name)),
-        Err(error) => {
-            let message = format!("ConfigMap {id} could not be read: {error}", id = target.reference());
-            return Err(Halt::waiting(Gate::Loaded, Reason::ClusterUnavailable, message));
-        }
+    slot.fetched = None;
+    let mut reading = Reading {
+        host,
+        id,
+        versions: BTreeMap::new(),
     };
-    let bytes = bytes(&config_map, source.key.as_deref()).map_err(Halt::Refused)?;
-    let settings = settings(&config_map, spec).map_err(Halt::Refused)?;
+    let read = reading.source(source).await;
+    let versions = reading.versions;
+    host.slots.note_source(id, versions.keys().cloned().collect());
+    let (outcome, bytes) = match read {
+        Ok((held, bytes)) => (Ok(held), Some(bytes)),
+        Err(halt) if halt.is_passing() => return Err(halt),
+        Err(halt) => (Err(halt), None),
+    };
     slot.fetched = Some(Fetched {
-        from,
-        digest: digest(&bytes),
-        settings,
+        source: source.clone(),
+        versions,
+        outcome: outcome.clone(),
     });
-    Ok(Some(bytes))
+    outcome.map(|held| (held, bytes))
 }
 
-/// Fetches the source although it is what was fetched last, because its bytes are needed again.
+/// The bytes with this digest, although they were fetched already, because they are needed again.
 pub(super) async fn fetch_again(
     host: &Host,
     id: &ReconcilerId,
-    spec: &ReconcilerSpec,
+    source: &ConfigMapSource,
     slot: &mut Slot,
+    digest: &str,
 ) -> Result<Vec<u8>, Halt> {
     slot.fetched = None;
-    let bytes = fetch(host, id, spec, slot).await?;
-    bytes.ok_or_else(|| {
-        Halt::waiting(
+    match fetch(host, id, source, slot).await? {
+        (held, Some(bytes)) if held.digest == digest => Ok(bytes),
+        _ => Err(Halt::waiting(
             Gate::Loaded,
             Reason::SourceMissing,
             "the source changed while it was read",
-        )
-    })
+        )),
+    }
 }
 
-/// The module's digest; of bytes that cannot even be unpacked, their own, to name what is refused.
-fn digest(bytes: &[u8]) -> String {
-    guest::digest(bytes).unwrap_or_else(|_| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+/// Uid and resourceVersion of a ConfigMap as the watch has it; none if it is not there.
+fn version(host: &Host, id: &ReconcilerId, name: &str) -> Option<(String, String)> {
+    let seen = host
+        .store
+        .get(&control::config_maps(&id.namespace), Some(&id.namespace), name)?;
+    Some((seen.uid().to_owned(), seen.resource_version().to_owned()))
+}
+
+/// Reads the ConfigMaps of a source, and takes down which.
+struct Reading<'a> {
+    host: &'a Host,
+    id: &'a ReconcilerId,
+    versions: BTreeMap<String, Option<(String, String)>>,
+}
+
+impl Reading<'_> {
+    async fn source(&mut self, source: &ConfigMapSource) -> Result<(Held, Vec<u8>), Halt> {
+        let Some(name) = &source.name else {
+            let index = Index {
+                digest: source.digest.clone().unwrap_or_default(),
+                parts: source.parts.clone(),
+            };
+            let bytes = self.parts(&index).await?;
+            return whole(bytes, Some(&index.digest), Ok(None)).await;
+        };
+        let Some(config_map) = self.get(name).await? else {
+            return Err(missing(self.host, self.id, name));
+        };
+        let beside = beside(&config_map);
+        match parts::content(&config_map, source.key.as_deref()).map_err(lack)? {
+            Content::Module(bytes) => whole(bytes, None, beside).await,
+            Content::Parts(bytes, digest) => whole(bytes, digest.as_deref(), beside).await,
+            Content::Index(index) => {
+                let bytes = self.parts(&index).await?;
+                whole(bytes, Some(&index.digest), beside).await
+            }
+        }
+    }
+
+    async fn parts(&mut self, index: &Index) -> Result<Vec<u8>, Halt> {
+        let mut all = Vec::new();
+        for (number, Part { name, key }) in index.parts.iter().enumerate() {
+            let Some(config_map) = self.get(name).await? else {
+                let place = format!("ConfigMap {}/{name}", self.id.namespace);
+                let of = index.parts.len();
+                return Err(incomplete(format!("part {number} of {of}, {place}, is not there")));
+            };
+            all.extend(parts::part(&config_map, key.as_deref()).map_err(lack)?);
+            if all.len() > guest::MAX_MODULE {
+                let limit = guest::MAX_MODULE >> 20;
+                let message =
+                    format!("the parts together have more than {limit} MiB, the largest that a module may have");
+                return Err(Halt::Refused(refused("TooLarge", message)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// One ConfigMap, whole; none if it is not there.
+    async fn get(&mut self, name: &str) -> Result<Option<Object>, Halt> {
+        let watch = control::config_maps(&self.id.namespace);
+        self.versions.insert(name.into(), version(self.host, self.id, name));
+        let Some(seen) = self.host.store.get(&watch, Some(&self.id.namespace), name) else {
+            return match self.host.store.sync(&watch) {
+                Sync::Waiting(None) => Err(Halt::NotYet),
+                _ => Ok(None),
+            };
+        };
+        let target = Target::of(&watch.kind, &seen);
+        self.host.cluster.get(&target).await.map_err(|error| {
+            let message = format!("{} could not be read: {error}", target.reference());
+            Halt::waiting(Gate::Loaded, Reason::ClusterUnavailable, message)
+        })
+    }
+}
+
+/// The module, if it is the one that was announced.
+async fn whole(
+    bytes: Vec<u8>,
+    announced: Option<&str>,
+    beside: Result<Option<Map<String, Value>>, Refused>,
+) -> Result<(Held, Vec<u8>), Halt> {
+    // Unpacking may take a moment, which must not be the executor's.
+    let digesting = tokio::task::spawn_blocking(move || (guest::digest(&bytes), bytes)).await;
+    let Ok((digest, bytes)) = digesting else {
+        let message = "a fault of the host's own kept the module from being read";
+        return Err(Halt::waiting(Gate::Loaded, Reason::InternalError, message));
+    };
+    if let Some(announced) = announced
+        && digest.as_deref() != Ok(announced)
+    {
+        let are = match digest {
+            Ok(digest) => format!("have the digest {digest}"),
+            Err(why) => format!("cannot be unpacked ({why})"),
+        };
+        let message =
+            format!("the parts together {are} and not {announced}, as is announced: some are of another version");
+        return Err(incomplete(message));
+    }
+    // Of bytes that cannot even be unpacked, their own digest names what is refused.
+    let digest = digest.unwrap_or_else(|_| {
+        Sha256::digest(&bytes)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    });
+    Ok((Held { digest, beside }, bytes))
+}
+
+fn lack(lack: Lack) -> Halt {
+    match lack {
+        Lack::Refused(refused) => Halt::Refused(refused),
+        Lack::Incomplete(message) => incomplete(message),
+    }
+}
+
+fn incomplete(what: String) -> Halt {
+    let message = format!("{what}; what ran goes on, and the module is taken up when it is complete");
+    Halt::watched(Gate::Loaded, Reason::Incomplete, message)
 }
 
 fn missing(host: &Host, id: &ReconcilerId, name: &str) -> Halt {
-    match host.store.sync(&control::config_maps(&id.namespace)) {
-        Sync::Waiting(None) => return Halt::NotYet,
-        Sync::Waiting(Some(trouble)) => {
-            let message = format!("the ConfigMaps of namespace {} cannot be read: {trouble}", id.namespace);
-            return Halt::watched(Gate::Loaded, Reason::ClusterUnavailable, message);
-        }
-        Sync::Synced(_) | Sync::Closed => {}
+    if let Sync::Waiting(Some(trouble)) = host.store.sync(&control::config_maps(&id.namespace)) {
+        let message = format!("the ConfigMaps of namespace {} cannot be read: {trouble}", id.namespace);
+        return Halt::watched(Gate::Loaded, Reason::ClusterUnavailable, message);
     }
     let message = if host.settings.source_namespaces.contains(&id.namespace) {
         format!(
@@ -111,68 +217,15 @@ fn missing(host: &Host, id: &ReconcilerId, name: &str) -> Halt {
     Halt::watched(Gate::Loaded, Reason::SourceMissing, message)
 }
 
-/// The bytes under the key, or under the only key that can hold a module.
-fn bytes(config_map: &Object, key: Option<&str>) -> Result<Vec<u8>, Refused> {
-    let name = config_map.reference();
-    let data = config_map.at(&["binaryData"]).and_then(Value::as_object);
-    let entries = || data.into_iter().flatten();
-    let key = match key {
-        Some(key) => key.to_owned(),
-        None => {
-            let is_module = |key: &&String| ENDINGS.iter().any(|ending| key.ends_with(ending));
-            let found: Vec<&String> = entries().map(|(key, _)| key).filter(is_module).collect();
-            match found.as_slice() {
-                [key] => (*key).clone(),
-                [] => return Err(refused("NoModule", no_module(config_map))),
-                several => {
-                    let keys = several.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(", ");
-                    let message = format!("{name} has several modules ({keys}); leave one, or name it in spec.source");
-                    return Err(refused("SeveralModules", message));
-                }
-            }
-        }
-    };
-    let Some(text) = entries()
-        .find(|(other, _)| **other == key)
-        .and_then(|(_, value)| value.as_str())
-    else {
-        return Err(refused("NoModule", format!("{name} has no key {key:?} in binaryData")));
-    };
-    STANDARD
-        .decode(text)
-        .map_err(|error| refused("Invalid", format!("{key} of {name} is not base64: {error}")))
-}
-
-fn no_module(config_map: &Object) -> String {
-    let name = config_map.reference();
-    let is_module = |key: &String| ENDINGS.iter().any(|ending| key.ends_with(ending));
-    let in_data = config_map
-        .at(&["data"])
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    match in_data.clone().find(|(key, _)| is_module(key)) {
-        // kubectl puts an empty file into data.
-        Some((key, Value::String(text))) if text.is_empty() => {
-            format!("{key} of {name} is empty; give the .wasm file that the build made")
-        }
-        Some((key, _)) => format!("{name} has {key} in data, where only text survives; put it into binaryData"),
-        None => format!("{name} has no key in binaryData that ends in .wasm, .wasm.gz or .wasm.zst"),
-    }
-}
-
-/// The settings of the spec; for a drop-in without any, those that lie beside the module.
-fn settings(config_map: &Object, spec: &ReconcilerSpec) -> Result<Value, Refused> {
-    if let Some(settings) = &spec.settings {
-        return Ok(Value::Object(settings.clone()));
-    }
-    let beside = config_map.text_at(&["data", SETTINGS_KEY]);
-    let Some(text) = beside.filter(|_| config_map.label(LABEL_MODULE) == Some("true")) else {
-        return Ok(Value::Object(Map::new()));
+/// The settings that lie beside a drop-in module.
+fn beside(config_map: &Object) -> Result<Option<Map<String, Value>>, Refused> {
+    let text = config_map.text_at(&["data", SETTINGS_KEY]);
+    let Some(text) = text.filter(|_| config_map.label(LABEL_MODULE) == Some("true")) else {
+        return Ok(None);
     };
     let name = config_map.reference();
     match serde_saphyr::from_str::<Option<Map<String, Value>>>(text) {
-        Ok(settings) => Ok(Value::Object(settings.unwrap_or_default())),
+        Ok(settings) => Ok(settings),
         Err(error) => Err(refused(
             "Settings",
             format!("{SETTINGS_KEY} of {name} is not a YAML map: {error}"),
@@ -180,67 +233,18 @@ fn settings(config_map: &Object, spec: &ReconcilerSpec) -> Result<Value, Refused
     }
 }
 
-fn refused(reason: &str, message: String) -> Refused {
+/// That there is no such source yet.
+pub(super) fn not_supported() -> Halt {
+    let message = "spec.source.oci is reserved: this host takes modules from ConfigMaps only; use `windlass push`, which \
+                   splits what is too large for one";
+    Halt::Refused(refused("SourceNotSupported", message.into()))
+}
+
+pub(super) fn refused(reason: &str, message: String) -> Refused {
     Refused {
-        digest: String::new(),
         step: "Fetch".into(),
         reason: reason.into(),
         message,
-        rights_hash: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn config_map(body: Value) -> Object {
-        let mut object = Object::from_value(body).unwrap();
-        object.metadata_mut().insert("name".into(), "nginx".into());
-        object.metadata_mut().insert("namespace".into(), "system".into());
-        object.0.insert("apiVersion".into(), "v1".into());
-        object.0.insert("kind".into(), "ConfigMap".into());
-        object
-    }
-
-    #[test]
-    fn the_only_module_is_taken_and_anything_else_says_what_is_wrong() {
-        let cases = [
-            (
-                json!({"binaryData": {"nginx.wasm": "AGFzbQ=="}}),
-                None,
-                Ok(b"\0asm".to_vec()),
-            ),
-            (
-                json!({"binaryData": {"x.wasm.gz": "", "readme": "AA=="}}),
-                None,
-                Ok(Vec::new()),
-            ),
-            (
-                json!({"binaryData": {"a.wasm": "AA==", "b.wasm": "AQ=="}}),
-                Some("b.wasm"),
-                Ok(vec![1]),
-            ),
-            (
-                json!({"binaryData": {"a.wasm": "AA==", "b.wasm": "AQ=="}}),
-                None,
-                Err("SeveralModules"),
-            ),
-            (json!({"binaryData": {"a.txt": "AA=="}}), None, Err("NoModule")),
-            (json!({"data": {"a.wasm": "text"}}), None, Err("NoModule")),
-            (json!({}), Some("a.wasm"), Err("NoModule")),
-            (json!({"binaryData": {"a.wasm": "%"}}), None, Err("Invalid")),
-        ];
-        for (body, key, wanted) in cases {
-            let got = bytes(&config_map(body.clone()), key).map_err(|refused| refused.reason);
-            assert_eq!(got, wanted.map_err(String::from), "{body}");
-        }
-        let refused = bytes(&config_map(json!({"data": {"a.wasm": "text"}})), None).unwrap_err();
-        assert!(
-            refused.message.contains("put it into binaryData"),
-            "{}",
-            refused.message
-        );
+        ..Refused::default()
     }
 }

@@ -1,7 +1,11 @@
 //! Writes down on a Reconciler how it goes, when that changed.
 
-use super::steps::{Gate, Halt};
-use crate::api::{Active, LastFailure, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
+use super::conditions::{Say, conditions, with_times};
+use super::halt::Halt;
+use super::{approval, claim, kept};
+use crate::api::{
+    Active, Earlier, LastFailure, ReconcilerSpec, ReconcilerStatus, Refused, StatusCondition, reconciler_kind,
+};
 use crate::control;
 use crate::events;
 use crate::host::Host;
@@ -10,6 +14,7 @@ use crate::running::Activation;
 use crate::store::Sync;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use windlass_core::change::is_echo;
 use windlass_core::decision::Severity;
@@ -19,15 +24,7 @@ use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::report::EventNote;
 use windlass_core::rights;
-use windlass_core::write::{Identity, Request, Subresource, Target, Write};
-
-/// A condition without its times.
-struct Say<'a> {
-    type_: &'static str,
-    status: &'static str,
-    reason: String,
-    message: &'a str,
-}
+use windlass_core::write::{Identity, Request, Subresource, Target, Write, WriteError};
 
 /// How long the first counts are waited for after a module was taken up: a restart of the host must not show as counts
 /// that go to zero and come back.
@@ -35,15 +32,51 @@ const COUNTING: Duration = Duration::from_secs(10);
 /// How soon counts that are not complete are looked at again.
 const COUNTING_AGAIN: Duration = Duration::from_millis(200);
 
-/// Writes the status of a Reconciler whose steps ended like this; nothing if it says all that already.
-///
-/// `candidate` is the digest of the module of the source, where that is known.
+/// What settling a Reconciler came to.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Why the wanted module does not run; none if it does.
+    pub(super) halt: Option<Halt>,
+    /// Why the last good one could not be brought up to the spec either.
+    pub(super) last_good: Option<Halt>,
+    /// The digest of the wanted module, where it is known.
+    pub(super) candidate: Option<String>,
+    /// What of the source is not taken up because another module is pinned.
+    pub(super) mismatch: Option<String>,
+    /// Another module runs than before, or none.
+    pub(super) swapped: bool,
+    /// Something besides has to be tried again.
+    pub(super) unfinished: bool,
+}
+
+impl Outcome {
+    /// Nothing runs, for this reason.
+    pub(super) fn halted(halt: Halt) -> Self {
+        Self {
+            halt: Some(halt),
+            ..Self::default()
+        }
+    }
+
+    /// The halt as it is told: with the last good one's, if that does not run.
+    fn told(&self, runs: bool) -> Option<Halt> {
+        let halt = self.halt.clone()?;
+        match &self.last_good {
+            Some(good) if !runs => {
+                Some(halt.and(&format!("the last good module does not run either: {}", good.message())))
+            }
+            _ => Some(halt),
+        }
+    }
+}
+
+/// Writes the status of a Reconciler that was settled; nothing if it says all that already.
 pub(super) async fn write(
     host: &Host,
     id: &ReconcilerId,
     reconciler: &Object,
-    halt: Option<&Halt>,
-    candidate: Option<&str>,
+    spec: &ReconcilerSpec,
+    outcome: &Outcome,
 ) -> Ended {
     let active = host.running.active(id);
     let trouble = active.as_ref().and_then(|active| watch_trouble(host, active));
@@ -51,7 +84,7 @@ pub(super) async fn write(
         .as_ref()
         .map(|active| active.watched.primaries.iter().map(|key| host.store.len(key)).sum());
     let counted = host.running.tally(id, |tally| tally.decided());
-    if let (Some(active), Some(total), None) = (&active, total, halt)
+    if let (Some(active), Some(total), None) = (&active, total, &outcome.halt)
         && counted < total
         && active.since.elapsed() < COUNTING
     {
@@ -65,17 +98,27 @@ pub(super) async fn write(
             tally.last_failure(),
         )
     });
-    let refused = refused(active.as_deref(), halt, candidate);
-    let says = conditions(active.as_deref(), halt, trouble.as_deref(), failing);
-    let before = status_of(reconciler);
+    let halt = outcome.told(active.is_some());
+    let says = conditions(
+        active.as_deref(),
+        halt.as_ref(),
+        trouble.as_deref(),
+        outcome.mismatch.as_deref(),
+        failing,
+    );
+    let before = of(reconciler);
     let conditions = with_times(&before, &says, &format!("{:.0}", host.now()), reconciler.generation());
+    let runs = active.as_deref().map(describe);
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
-        active: active.as_deref().map(describe),
-        claim: None,
-        earlier: Vec::new(),
-        approved: None,
-        refused,
+        earlier: earlier(&before, runs.as_ref()),
+        active: runs,
+        claim: active
+            .as_ref()
+            .map(|active| active.claim.clone())
+            .or_else(|| before.claim.clone()),
+        approved: approval::noted(spec, &before, active.as_ref().map(|active| &active.manifest)),
+        refused: refused(active.as_deref(), halt.as_ref(), outcome.candidate.as_deref()),
         primaries,
         last_failure: last_failure.map(|failure| same_failure(&before, failure)),
         conditions,
@@ -84,10 +127,27 @@ pub(super) async fn write(
     send(host, reconciler, &before, &status).await
 }
 
+/// The modules that ran before, the last one first; what ran when nothing does any more is one of them.
+fn earlier(before: &ReconcilerStatus, runs: Option<&Active>) -> Vec<Earlier> {
+    let last = before.active.as_ref().map(|active| Earlier {
+        digest: active.digest.clone(),
+        name: active.name.clone(),
+        version: active.version.clone(),
+        settings: active.settings.clone(),
+    });
+    let mut seen: BTreeSet<&str> = runs.iter().map(|runs| runs.digest.as_str()).collect();
+    let all: Vec<&Earlier> = last.iter().chain(&before.earlier).collect();
+    all.into_iter()
+        .filter(|earlier| seen.insert(&earlier.digest))
+        .take(kept::EARLIER)
+        .cloned()
+        .collect()
+}
+
 /// What of the source does not run: a module that was refused, or one that waits for rights or kinds.
 fn refused(active: Option<&Activation>, halt: Option<&Halt>, candidate: Option<&str>) -> Option<Refused> {
     match halt? {
-        Halt::Refused(refused) => Some(refused.clone()),
+        Halt::Refused(refused) | Halt::Held(refused) => Some(refused.clone()),
         Halt::NotYet => None,
         Halt::Waiting {
             gate, reason, message, ..
@@ -118,25 +178,42 @@ fn same_failure(before: &ReconcilerStatus, failure: LastFailure) -> LastFailure 
 
 /// Writes that a Reconciler is suspended.
 pub(super) async fn write_suspended(host: &Host, id: &ReconcilerId, reconciler: &Object) -> Ended {
-    let before = status_of(reconciler);
+    tracing::debug!(reconciler = %id, "suspended");
     let message = "spec.suspend is true: no decisions are taken and nothing is written";
+    write_not_ready(host, reconciler, "Suspended".into(), message).await
+}
+
+/// Writes why a Reconciler that is being deleted cannot release its primaries.
+pub(super) async fn write_releasing(host: &Host, id: &ReconcilerId, reconciler: &Object, halt: &Halt) -> Ended {
+    tracing::warn!(reconciler = %id, "not released yet: {}", halt.message());
+    let reason = match halt {
+        Halt::Waiting { reason, .. } => *reason,
+        _ => Reason::Deleting,
+    };
+    write_not_ready(host, reconciler, reason.to_string(), halt.message()).await
+}
+
+/// Writes that nothing runs, and nothing is to.
+async fn write_not_ready(host: &Host, reconciler: &Object, reason: String, message: &str) -> Ended {
+    let before = of(reconciler);
     let says = [Say {
         type_: "Ready",
         status: "False",
-        reason: "Suspended".into(),
+        reason,
         message,
     }];
     let status = ReconcilerStatus {
         observed_generation: reconciler.generation(),
         active: None,
+        earlier: earlier(&before, None),
         conditions: with_times(&before, &says, &format!("{:.0}", host.now()), reconciler.generation()),
         ..before.clone()
     };
-    tracing::debug!(reconciler = %id, "suspended");
     send(host, reconciler, &before, &status).await
 }
 
-fn status_of(reconciler: &Object) -> ReconcilerStatus {
+/// The status as it was written last.
+pub(super) fn of(reconciler: &Object) -> ReconcilerStatus {
     reconciler
         .at(&["status"])
         .and_then(|status| ReconcilerStatus::deserialize(status).ok())
@@ -152,7 +229,7 @@ fn describe(active: &Activation) -> Active {
         kind: active.manifest.primary.kind.of.kind.clone(),
         strict: active.strict,
         rights_hash: rights::rights_hash(&active.manifest),
-        ..Active::default()
+        settings: active.beside.clone(),
     }
 }
 
@@ -165,117 +242,6 @@ fn watch_trouble(host: &Host, active: &Activation) -> Option<String> {
         }
         Sync::Waiting(None) | Sync::Closed => Some(format!("{}: it is being listed", key.kind.of)),
     })
-}
-
-/// `Loaded`, `Permitted`, `Synced` and `Ready`, from where the steps halted.
-fn conditions<'a>(
-    active: Option<&Activation>,
-    halt: Option<&'a Halt>,
-    trouble: Option<&'a str>,
-    failing: u32,
-) -> Vec<Say<'a>> {
-    let (gate, reason, message) = match halt {
-        None if trouble.is_some() => (
-            Some(Gate::Synced),
-            Reason::DependencyMissing,
-            trouble.unwrap_or_default(),
-        ),
-        None | Some(Halt::NotYet) => (None, Reason::Reconciled, ""),
-        Some(Halt::Refused(refused)) => (Some(Gate::Loaded), Reason::GuestLoadFailed, refused.message.as_str()),
-        Some(Halt::Waiting {
-            gate, reason, message, ..
-        }) => (Some(*gate), *reason, message.as_str()),
-    };
-    let mut says = Vec::new();
-    for (of, done) in [
-        (Gate::Loaded, "the module of the source is loaded"),
-        (
-            Gate::Permitted,
-            "the ServiceAccount consents and has the rights that the module needs",
-        ),
-        (Gate::Synced, "all kinds are served and watched"),
-    ] {
-        let type_ = of.condition();
-        says.push(match gate {
-            Some(gate) if gate == of => Say {
-                type_,
-                status: "False",
-                reason: reason.to_string(),
-                message,
-            },
-            Some(gate) if gate < of => Say {
-                type_,
-                status: "Unknown",
-                reason: "NotReached".into(),
-                message: "an earlier step is not done",
-            },
-            _ => Say {
-                type_,
-                status: "True",
-                reason: of.done().into(),
-                message: done,
-            },
-        });
-    }
-    says.push(match (gate, active) {
-        (Some(_), _) => Say {
-            type_: "Ready",
-            status: "False",
-            reason: reason.to_string(),
-            message,
-        },
-        (None, Some(_)) if failing > 0 => Say {
-            type_: "Ready",
-            status: "False",
-            reason: "DecisionsFailing".into(),
-            message: "decisions of some primaries fail; status.lastFailure says which and why",
-        },
-        _ => Say {
-            type_: "Ready",
-            status: "True",
-            reason: "Running".into(),
-            message: "decisions are taken",
-        },
-    });
-    says
-}
-
-impl Gate {
-    fn condition(self) -> &'static str {
-        match self {
-            Self::Loaded => "Loaded",
-            Self::Permitted => "Permitted",
-            Self::Synced => "Synced",
-        }
-    }
-
-    fn done(self) -> &'static str {
-        match self {
-            Self::Loaded => "Compiled",
-            Self::Permitted => "Granted",
-            Self::Synced => "Listed",
-        }
-    }
-}
-
-/// Adds times: lastTransitionTime changes only with the status.
-fn with_times(before: &ReconcilerStatus, says: &[Say<'_>], now: &str, generation: Option<i64>) -> Vec<StatusCondition> {
-    says.iter()
-        .map(|say| {
-            let old = before
-                .conditions
-                .iter()
-                .find(|old| old.type_ == say.type_ && old.status == say.status);
-            StatusCondition {
-                type_: say.type_.into(),
-                status: say.status.into(),
-                reason: say.reason.clone(),
-                message: say.message.chars().take(1024).collect(),
-                last_transition_time: old.map_or_else(|| now.to_owned(), |old| old.last_transition_time.clone()),
-                observed_generation: generation,
-            }
-        })
-        .collect()
 }
 
 /// An Event and a log line when `Ready` is false for a reason that was not told before.
@@ -335,19 +301,27 @@ async fn send(host: &Host, reconciler: &Object, before: &ReconcilerStatus, statu
     match host.cluster.apply(&write).await {
         Ok(written) => {
             if let Some(written) = written {
-                let id = ReconcilerId::new(written.namespace().unwrap_or_default(), written.name());
-                let changes = host.store.overlay(&control::reconcilers(), written);
-                if !changes.iter().all(|change| is_echo(&write, change)) {
-                    // Somebody changed it in the meantime, which the watch will not say again.
-                    host.settling.add(id);
-                }
+                overlay(host, &write, written);
+            }
+            if before.active.is_some() && status.active.is_none() {
+                claim::freed(host);
             }
             Ended::Done
         }
-        Err(windlass_core::write::WriteError::NotFound(_)) => Ended::Done,
+        Err(WriteError::NotFound(_)) => Ended::Done,
         Err(error) => {
             tracing::warn!(reconciler = %reconciler.reference(), "status could not be written: {error}");
             Ended::Failed
         }
+    }
+}
+
+/// Lays what a write about a Reconciler gave over the store. What somebody else changed in the meantime is looked at, since
+/// the watch will not say it again.
+pub(super) fn overlay(host: &Host, write: &Write, written: Object) {
+    let id = ReconcilerId::new(written.namespace().unwrap_or_default(), written.name());
+    let changes = host.store.overlay(&control::reconcilers(), written);
+    if !changes.iter().all(|change| is_echo(write, change)) {
+        host.settling.add(id);
     }
 }

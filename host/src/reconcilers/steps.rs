@@ -1,14 +1,21 @@
-//! Takes a module from its source to a swap, step by step; the running one is replaced only after the last.
+//! Takes a module from its bytes to a swap, step by step; the running one is replaced only after the last.
+//!
+//! ```text
+//! load -> describe -> rights approved -> account consents -> rights granted -> kinds served -> watches listed
+//!   -> primaries claimed -> those that leave the claim released -> swap
+//! ```
 
-use super::{consent, release, secrets, settle, source};
-use crate::api::{ReconcilerSpec, Refused};
+use super::choose::Candidate;
+use super::halt::{Gate, Halt};
+use super::slot::{Loaded, Slot};
+use super::{approval, claim, consent, release, secrets, settle};
+use crate::api::{Claim, ReconcilerSpec, ReconcilerStatus, Refused};
 use crate::cluster::ReadError;
 use crate::guest::{DESCRIBE_TIME, Limits};
 use crate::host::Host;
-use crate::running::{Activation, Described, Slot, Watched};
+use crate::running::{Activation, Watched};
 use crate::store::Sync;
 use crate::store::watches::User;
-use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -25,76 +32,19 @@ use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Identity};
 
-/// The conditions of a Reconciler besides `Ready`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Gate {
-    /// A module was fetched, accepted and compiled, and described itself.
-    Loaded,
-    /// The ServiceAccount exists, consents and has the rights.
-    Permitted,
-    /// The kinds are served and their watches listed.
-    Synced,
-}
-
-/// Why a Reconciler does not run what its source and spec say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Halt {
-    /// The module was refused; nothing is tried again before the source or the settings change.
-    Refused(Refused),
-    /// What is asked was not listed yet: nothing can be said, and nothing is written, before it is (C-13).
-    NotYet,
-    /// Something is missing.
-    Waiting {
-        /// Which condition is not met.
-        gate: Gate,
-        /// Why, in a word.
-        reason: Reason,
-        /// Why, in a sentence, and what to do.
-        message: String,
-        /// Looked at again with a growing delay, because no watch will tell.
-        retry: bool,
-    },
-}
-
-impl Halt {
-    pub(super) fn waiting(gate: Gate, reason: Reason, message: impl Into<String>) -> Self {
-        Self::Waiting {
-            gate,
-            reason,
-            message: message.into(),
-            retry: true,
-        }
-    }
-
-    /// As [`Halt::waiting`] where a watch will tell.
-    pub(super) fn watched(gate: Gate, reason: Reason, message: impl Into<String>) -> Self {
-        Self::Waiting {
-            gate,
-            reason,
-            message: message.into(),
-            retry: false,
-        }
-    }
-
-    fn unreadable(gate: Gate, what: &str, error: &ReadError) -> Self {
-        Self::waiting(
-            gate,
-            Reason::ClusterUnavailable,
-            format!("{what} could not be read: {error}"),
-        )
-    }
-}
-
 /// Takes every step; the module runs when this gives `Ok`.
 pub(super) async fn take(
     host: &Arc<Host>,
     reconciler: &Object,
     spec: &ReconcilerSpec,
+    status: &ReconcilerStatus,
     slot: &mut Slot,
+    candidate: &mut Candidate,
 ) -> Result<Arc<Activation>, Halt> {
     let id = &ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
     let limits = limits(spec);
-    let (manifest, settings) = module(host, id, spec, slot, &limits).await?;
+    let manifest = module(host, id, spec, slot, candidate, &limits).await?;
+    approval::given(reconciler, spec, status, &manifest, &candidate.digest)?;
     let actor = Actor {
         reconciler: id.clone(),
         identity: Identity::ServiceAccount {
@@ -110,10 +60,25 @@ pub(super) async fn take(
         }
         return Err(halt);
     }
-    granted(host, &actor.identity, rights::needed(&manifest, &namespaces), slot).await?;
+    let Some(loaded) = slot.loaded.get_mut(&candidate.digest) else {
+        return Err(lost());
+    };
+    granted(host, &actor.identity, rights::needed(&manifest, &namespaces), loaded).await?;
+    let module = Arc::clone(&loaded.module);
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
     synced(host, id, &watched)?;
+    let claim = Claim::of(&manifest, &namespaces);
+    claim::take(host, id, reconciler, &claim)?;
+    match release::leavers(host, reconciler, &actor, status.claim.as_ref(), &claim, &watched).await {
+        Ok(()) => {}
+        Err(Halt::Waiting {
+            reason: Reason::ApplyForbidden,
+            message,
+            ..
+        }) => release::left_behind(host, reconciler, message).await,
+        Err(halt) => return Err(halt),
+    }
     let seed_key = if manifest.needs_seed {
         Some(host.seed_key().await.map_err(seed_halt)?)
     } else {
@@ -122,16 +87,9 @@ pub(super) async fn take(
     release::hold(host, reconciler, &manifest)
         .await
         .map_err(|error| Halt::waiting(Gate::Permitted, Reason::ClusterUnavailable, error.to_string()))?;
-    let Some(module) = &slot.module else {
-        return Err(Halt::waiting(
-            Gate::Loaded,
-            Reason::InternalError,
-            "the module was lost; it is loaded again",
-        ));
-    };
-    let digest = module.digest().to_owned();
+    let Candidate { digest, settings, .. } = candidate;
     if let Some(active) = host.running.active(id)
-        && (&active.digest, &active.settings, &active.actor) == (&digest, &settings, &actor)
+        && (&active.digest, &active.settings, &active.actor) == (digest, settings, &actor)
         && (&active.watched, &active.served, &active.limits) == (&watched, &served, &limits)
     {
         return Ok(active);
@@ -147,9 +105,11 @@ pub(super) async fn take(
             writes: Mutex::new(HashMap::new()),
             since: Instant::now(),
             actor,
-            digest,
+            digest: digest.clone(),
             manifest,
-            settings,
+            settings: settings.clone(),
+            beside: candidate.beside.clone(),
+            claim,
             served,
             not_served,
             watched,
@@ -160,6 +120,14 @@ pub(super) async fn take(
     ))
 }
 
+fn lost() -> Halt {
+    Halt::waiting(
+        Gate::Loaded,
+        Reason::InternalError,
+        "the module was lost; it is loaded again",
+    )
+}
+
 fn limits(spec: &ReconcilerSpec) -> Limits {
     Limits {
         memory: (spec.limits.memory_mebibytes as usize) << 20,
@@ -168,32 +136,28 @@ fn limits(spec: &ReconcilerSpec) -> Limits {
     }
 }
 
-/// Source to manifest: fetch, load, describe; each only if its inputs changed.
+/// Bytes to manifest: load, describe; each only if its inputs changed.
 async fn module(
     host: &Arc<Host>,
     id: &ReconcilerId,
     spec: &ReconcilerSpec,
     slot: &mut Slot,
+    candidate: &mut Candidate,
     limits: &Limits,
-) -> Result<(Manifest, Value), Halt> {
-    let bytes = source::fetch(host, id, spec, slot).await?;
-    let Some(fetched) = &slot.fetched else {
-        return Err(Halt::waiting(
-            Gate::Loaded,
-            Reason::SourceMissing,
-            "the source was not fetched",
-        ));
-    };
-    let (digest, settings) = (fetched.digest.clone(), fetched.settings.clone());
+) -> Result<Manifest, Halt> {
+    let (digest, settings) = (candidate.digest.clone(), candidate.settings.clone());
     if let Some((refused, with, within, why)) = &slot.refused
         && (refused, with, within) == (&digest, &settings, limits)
     {
         return Err(Halt::Refused(why.clone()));
     }
-    if let Some(described) = &slot.described
-        && (&described.digest, &described.settings) == (&digest, &settings)
+    if let Some(Loaded {
+        described: Some((with, manifest)),
+        ..
+    }) = slot.loaded.get(&digest)
+        && *with == settings
     {
-        return Ok((described.manifest.clone(), settings));
+        return Ok(manifest.clone());
     }
     let refuse = |slot: &mut Slot, refusal: crate::guest::Refusal| {
         if refusal.is_passing() {
@@ -211,38 +175,43 @@ async fn module(
         slot.refused = Some((digest.clone(), settings.clone(), limits.clone(), why.clone()));
         Halt::Refused(why)
     };
-    if slot.module.as_ref().is_none_or(|module| module.digest() != digest) {
-        slot.module = Some(match host.modules.get(&digest) {
+    if !slot.loaded.contains_key(&digest) {
+        let module = match host.modules.get(&digest) {
             Some(shared) => shared,
             None => {
-                let bytes = match bytes {
-                    Some(bytes) => bytes,
-                    None => source::fetch_again(host, id, spec, slot).await?,
-                };
-                let loaded = host.modules.get_or_load(&digest, host.load(bytes)).await;
+                let bytes = candidate.bytes(host, id, spec, slot).await?;
+                let loaded = host.modules.get_or_load(&digest, host.load(bytes.clone())).await;
+                candidate.keep_bytes(bytes);
                 loaded.map_err(|refusal| refuse(slot, refusal))?
             }
-        });
+        };
+        // The one that runs, and the one that may replace it.
+        let running = host.running.active(id).map(|active| active.digest.clone());
+        slot.loaded.retain(|other, _| running.as_ref() == Some(other));
+        slot.loaded.insert(
+            digest.clone(),
+            Loaded {
+                module,
+                described: None,
+                granted: None,
+            },
+        );
     }
-    let Some(module) = slot.module.clone() else {
-        return Err(Halt::waiting(
-            Gate::Loaded,
-            Reason::InternalError,
-            "the module was lost; it is loaded again",
-        ));
+    let Some(module) = slot.loaded.get(&digest).map(|loaded| Arc::clone(&loaded.module)) else {
+        return Err(lost());
     };
     let manifest = module
         .describe(&settings, &limits.clone().with_time(DESCRIBE_TIME))
         .await
         .and_then(secrets::checked)
         .map_err(|refusal| refuse(slot, refusal))?;
-    slot.refused = None;
-    slot.described = Some(Described {
-        digest,
-        settings: settings.clone(),
-        manifest: manifest.clone(),
-    });
-    Ok((manifest, settings))
+    if slot.refused.as_ref().is_some_and(|(refused, ..)| *refused == digest) {
+        slot.refused = None;
+    }
+    if let Some(loaded) = slot.loaded.get_mut(&digest) {
+        loaded.described = Some((settings, manifest.clone()));
+    }
+    Ok(manifest)
 }
 
 /// The claim: where its primaries are.
@@ -267,13 +236,13 @@ fn namespaces(id: &ReconcilerId, spec: &ReconcilerSpec, manifest: &Manifest) -> 
     Ok(named.into_iter().map(Some).collect())
 }
 
-async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, slot: &mut Slot) -> Result<(), Halt> {
-    if let Some((to, what)) = &slot.granted
+async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, loaded: &mut Loaded) -> Result<(), Halt> {
+    if let Some((to, what)) = &loaded.granted
         && (to, what) == (identity, &needed)
     {
         return Ok(());
     }
-    slot.granted = None;
+    loaded.granted = None;
     let mut missing = Vec::new();
     for access in &needed {
         match host.permissions.allowed(&*host.cluster, identity, access).await {
@@ -295,7 +264,7 @@ async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, slot: &m
         }
     }
     if missing.is_empty() {
-        slot.granted = Some((identity.clone(), needed));
+        loaded.granted = Some((identity.clone(), needed));
         return Ok(());
     }
     let message = format!(
@@ -360,7 +329,7 @@ fn synced(host: &Host, id: &ReconcilerId, watched: &Watched) -> Result<(), Halt>
     if not_yet { Err(Halt::NotYet) } else { Ok(()) }
 }
 
-/// Replaces what runs, and has every primary decided again.
+/// Replaces what runs, and has every primary decided again: at once if nothing ran before, else at a bounded rate.
 fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
     let activation = Arc::new(activation);
     let id = &activation.id;
@@ -371,11 +340,18 @@ fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
         digest = activation.digest,
         "module taken up"
     );
-    host.running.activate(Arc::clone(&activation));
+    let before = host.running.activate(Arc::clone(&activation));
     host.watches
         .require(&User::Reconciler(id.clone()), &activation.watched.keys());
-    for primary in activation.primaries(&host.store) {
-        host.decisions.add_resync(activation.key(PrimaryName::of(&primary)));
+    for (number, primary) in activation.primaries(&host.store).iter().enumerate() {
+        let key = activation.key(PrimaryName::of(primary));
+        match &before {
+            Some(_) => host.decisions.add_after(key, host.settings.decided_again_after(number)),
+            None => host.decisions.add_resync(key),
+        }
+    }
+    if before.is_some_and(|before| before.claim != activation.claim) {
+        claim::freed(host);
     }
     host.metrics.swaps.inc();
     activation

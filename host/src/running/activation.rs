@@ -1,11 +1,12 @@
 //! Is what one Reconciler runs: a guest with everything that its decisions depend on, never changed, only replaced.
 
 use super::Watched;
+use crate::api::Claim;
 use crate::cluster::WatchKey;
 use crate::decide::Decide;
 use crate::guest::Limits;
 use crate::store::Store;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,10 @@ pub struct Activation {
     pub guest: Arc<dyn Decide>,
     /// What every decision is told.
     pub settings: Value,
+    /// The settings beside the module, if they are what decisions are told.
+    pub beside: Option<Map<String, Value>>,
+    /// Which primaries are its own.
+    pub claim: Claim,
     /// How the kind of the primaries is served.
     pub served: Served,
     /// Declared optional kinds that are not served.

@@ -1,16 +1,15 @@
 //! Keeps what runs for each Reconciler, and how its primaries stand.
 
-use std::collections::HashMap;
+use crate::api::Claim;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use windlass_core::key::{PrimaryName, ReconcilerId};
 
 mod activation;
 mod watched;
 mod tally;
-mod slot;
 
 pub use activation::Activation;
-pub(crate) use slot::{Described, Fetched, Slot};
 pub use tally::{Standing, Tally};
 pub use watched::Watched;
 
@@ -19,8 +18,8 @@ pub use watched::Watched;
 pub struct Running {
     /// What decisions use. Replaced whole by a swap; a decision that has begun keeps its own.
     active: RwLock<HashMap<ReconcilerId, Arc<Activation>>>,
-    /// What settling remembers between its runs. Taken out while it runs, of which there is one at a time per id.
-    slots: Mutex<HashMap<ReconcilerId, Slot>>,
+    /// Which primaries are whose, also while the module that is to take care of them waits for its turn.
+    claims: Mutex<HashMap<ReconcilerId, Claim>>,
     tallies: Mutex<HashMap<ReconcilerId, Tally>>,
 }
 
@@ -32,6 +31,12 @@ impl Running {
             .unwrap_or_else(PoisonError::into_inner)
             .get(id)
             .cloned()
+    }
+
+    /// The digests of all modules that run.
+    pub fn digests(&self) -> BTreeSet<String> {
+        let active = self.active.read().unwrap_or_else(PoisonError::into_inner);
+        active.values().map(|activation| activation.digest.clone()).collect()
     }
 
     /// How many Reconcilers have a module that runs.
@@ -69,32 +74,31 @@ impl Running {
         )
     }
 
-    pub(crate) fn activate(&self, activation: Arc<Activation>) {
+    /// Lets an activation take the decisions from now on; gives the one that did before.
+    pub(crate) fn activate(&self, activation: Arc<Activation>) -> Option<Arc<Activation>> {
         let mut active = self.active.write().unwrap_or_else(PoisonError::into_inner);
-        active.insert(activation.id.clone(), activation);
+        active.insert(activation.id.clone(), activation)
+    }
+
+    /// Takes a claim down, and gives all that are held now. The decision which of two wins is the caller's: both are seen
+    /// by whichever comes second.
+    pub(crate) fn claim(&self, id: &ReconcilerId, claim: Claim) -> HashMap<ReconcilerId, Claim> {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.insert(id.clone(), claim);
+        claims.clone()
+    }
+
+    /// Gives a claim back; true if there was one.
+    pub(crate) fn unclaim(&self, id: &ReconcilerId) -> bool {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.remove(id).is_some()
     }
 
     pub(crate) fn deactivate(&self, id: &ReconcilerId) -> Option<Arc<Activation>> {
         self.active.write().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
 
-    pub(crate) fn take_slot(&self, id: &ReconcilerId) -> Slot {
-        self.slots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id)
-            .unwrap_or_default()
-    }
-
-    pub(crate) fn put_slot(&self, id: &ReconcilerId, slot: Slot) {
-        self.slots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.clone(), slot);
-    }
-
     pub(crate) fn forget(&self, id: &ReconcilerId) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 }

@@ -45,8 +45,13 @@ fn every_write_about_primaries_and_children_is_sent_as_the_modules_account() {
         });
         ensure!(strange.is_empty(), "as somebody else: {strange}");
         let own: BTreeSet<&str> = as_itself.iter().map(|write| write.resource.as_str()).collect();
-        let allowed = BTreeSet::from(["reconcilers", "events", "secrets"]);
+        let allowed = BTreeSet::from(["reconcilers", "events", "secrets", "configmaps"]);
         ensure!(own.is_subset(&allowed), "the host wrote {own:?} as itself: {as_itself}");
+        let elsewhere = as_itself.filter(|write| write.resource == "configmaps" && write.namespace != NAMESPACE);
+        ensure!(
+            elsewhere.is_empty(),
+            "modules are kept in the host's namespace alone: {elsewhere}"
+        );
         Ok(())
     });
 }
@@ -100,7 +105,9 @@ fn a_reconciler_without_account_consent_or_rights_waits_and_says_what_is_missing
             "apiVersion": "windlass.dev/v1alpha1", "kind": "Reconciler",
             "metadata": {"namespace": NAMESPACE, "name": "poor"},
             "spec": {
-                "source": {"configMap": {"name": "friend"}}, "serviceAccountName": "poor", "namespaces": ["rbac-poor"],
+                "source": {"configMap": {"name": "hostile"}}, "serviceAccountName": "poor", "namespaces": ["rbac-poor"],
+                // Whoever writes no status may share the primaries of another one.
+                "settings": {"describe": "no-status"},
             },
         });
         cluster.apply(&reconciler.to_string()).await?;
@@ -124,19 +131,19 @@ fn a_reconciler_without_account_consent_or_rights_waits_and_says_what_is_missing
         cluster.kubectl(&consent).await?;
         told(cluster, "the host may not act as the ServiceAccount").await?;
         cluster.apply(&impersonation().to_string()).await?;
-        told(
-            cluster,
-            "list mycustomresources.mycustomresources.poc.test.domain in namespace rbac-poor",
-        )
-        .await?;
+        told(cluster, "list hostiles.hostile.windlass.test in namespace rbac-poor").await?;
         for other in ["nginx", "friend"] {
             product::await_reconciler(cluster, other, "Ready", "True").await?;
         }
         Play::new(stage, "rbac-meanwhile", None).nginx("web", 1).await?;
+        let settings = tempfile::NamedTempFile::new()?;
+        std::fs::write(&settings, "describe: no-status")?;
         let roles = std::process::Command::new(PROGRAM)
             .args([
                 "rbac",
-                windlass_artifacts::FRIEND,
+                windlass_artifacts::HOSTILE,
+                "--settings",
+                &settings.path().display().to_string(),
                 "--name",
                 "poor",
                 "--for-namespace",

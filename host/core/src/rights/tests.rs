@@ -181,3 +181,40 @@ fn a_rule_is_written_as_kubernetes_has_it() {
         r#"{"apiGroups":["apps"],"resources":["deployments"],"verbs":["get","list","watch"]}"#
     );
 }
+
+#[test]
+fn only_what_is_new_counts_as_grown() {
+    let approved = rules(&manifest());
+    assert!(grown(&approved, &approved).is_empty());
+    let mut less = manifest();
+    less.children.pop();
+    assert!(
+        grown(&approved, &rules(&less)).is_empty(),
+        "fewer rights need no approval"
+    );
+    let mut more = manifest();
+    more.children
+        .push(child(KindInfo::namespaced("", "v1", "Secret", "secrets")));
+    more.reads
+        .push(read(KindInfo::namespaced("", "v1", "Endpoints", "endpoints"), true));
+    assert_eq!(
+        grown(&approved, &rules(&more)),
+        [
+            "create,delete,get,list,patch,watch secrets in its namespaces",
+            "get,list,watch endpoints in all namespaces",
+        ]
+    );
+    let mut wider = manifest();
+    wider
+        .reads
+        .push(read(KindInfo::namespaced("", "v1", "Service", "services"), true));
+    assert_eq!(
+        grown(&approved, &rules(&wider)),
+        ["get,list,watch services in all namespaces"],
+        "a right in the claimed namespaces is none elsewhere"
+    );
+    assert!(
+        grown(&rules(&wider), &approved).is_empty(),
+        "a right everywhere is one here"
+    );
+}
