@@ -139,6 +139,7 @@ impl Metrics {
     pub fn decided(&self, guest: &str, decided: &Decided, time: Duration) {
         let result = match decided {
             Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => "Decided".into(),
+            Decided::Skipped(_) => Reason::FinalizeSkipped.to_string(),
             Decided::Failed(failure) if failure.kind == FailureKind::Waiting => "Waiting".into(),
             Decided::Failed(_) => "Invalid".into(),
             Decided::Faulted(fault) => Reason::from(fault.kind).to_string(),

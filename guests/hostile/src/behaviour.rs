@@ -17,6 +17,8 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("good", |_, primary| {
         one(&config_map(primary, &primary.metadata.name, "good"))
     }),
+    // Three ConfigMaps, two of them named like the primary with a number.
+    ("three", three),
     // No child, on purpose.
     ("none", |_, _| Ok(Outcome::none_wanted())),
     // Never returns.
@@ -119,6 +121,14 @@ fn recurse(depth: u64) -> u64 {
 
 fn one(child: &Value) -> Result<Outcome, Stop> {
     Ok(Outcome::exactly([Child::new(child)]))
+}
+
+fn three(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let name = &primary.metadata.name;
+    let names = [name.clone(), format!("{name}-2"), format!("{name}-3")];
+    Ok(Outcome::exactly(
+        names.map(|name| Child::new(&config_map(primary, &name, "one of three"))),
+    ))
 }
 
 fn with_metadata(primary: &Primary, key: &str, value: Value) -> Value {

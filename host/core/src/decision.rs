@@ -270,6 +270,8 @@ pub enum Decided {
     Proceed(Box<Outcome>),
     /// From `finalize`: nothing left to do; the children are pruned and the primary may go.
     Done,
+    /// From the host, in place of a `finalize` that failed too often: as [`Decided::Done`]. Says why.
+    Skipped(String),
     /// The guest could not decide.
     Failed(Failure),
     /// The guest broke a rule or a limit; its answer is not used.

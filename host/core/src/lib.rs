@@ -17,6 +17,7 @@ pub mod names;
 pub mod canonical;
 pub mod manifest;
 pub mod decision;
+pub mod policy;
 pub mod write;
 pub mod reason;
 

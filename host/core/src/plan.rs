@@ -108,7 +108,7 @@ pub fn plan(situation: &Situation<'_>, decided: &Decided) -> Plan {
     match (primary.is_being_deleted(), decided) {
         (false, Decided::Outcome(outcome)) => living(situation, outcome),
         (true, Decided::Proceed(outcome)) if held => children::plan(situation, &outcome.children),
-        (true, Decided::Done) if held => finished(situation),
+        (true, Decided::Done | Decided::Skipped(_)) if held => finished(situation),
         _ => Plan::default(),
     }
 }

@@ -51,6 +51,8 @@ pub enum Reason {
     WaitingForOldChild,
     /// The primary is being deleted.
     Deleting,
+    /// `finalize` failed too often and is skipped; the primary and its children go.
+    FinalizeSkipped,
     /// The API server cannot be reached or is overloaded.
     ClusterUnavailable,
     /// A fault of the host's own.

@@ -10,6 +10,7 @@ use crate::decision::{Decided, GuestEvent, Severity};
 use crate::manifest::Manifest;
 use crate::object::Object;
 use crate::plan::Blocked;
+use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::schema::Served;
 use crate::write::{Actor, Applied, Write};
@@ -25,6 +26,8 @@ pub struct Ended<'a> {
     pub actor: &'a Actor,
     /// What the guest declared.
     pub manifest: &'a Manifest,
+    /// What the spec of the Reconciler says.
+    pub policy: &'a Policy,
     /// How the primary's kind is served.
     pub served: &'a Served,
     /// The primary as the decision saw it, with our own managedFields entries and its whole status. Where a write of the

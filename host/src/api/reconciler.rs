@@ -4,6 +4,7 @@ use super::{ModuleSource, ReconcilerStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use windlass_core::policy::{self, Policy};
 
 /// Runs one module: which one, with which settings, as which ServiceAccount, for which namespaces.
 ///
@@ -116,6 +117,24 @@ pub struct ReconcilerSpec {
     pub suspend: bool,
 }
 
+impl ReconcilerSpec {
+    /// What it says about primaries and children, as the rules of the core take it.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            adopts_from: self
+                .adoption
+                .iter()
+                .flat_map(|adoption| adoption.from_field_managers.clone())
+                .collect(),
+            on_finalize_failure: match self.on_finalize_failure {
+                OnFinalizeFailure::Block => policy::OnFinalizeFailure::Block,
+                OnFinalizeFailure::Skip => policy::OnFinalizeFailure::Skip,
+            },
+            secret_values: self.secret_values,
+        }
+    }
+}
+
 /// What one decision may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -158,7 +177,7 @@ pub enum OnFinalizeFailure {
     /// The primary stays until it succeeds; its status says why, and `windlass release` lets it go.
     #[default]
     Block,
-    /// After three failures the host deletes the children by its own books and lets the primary go, with a Warning Event.
+    /// After three failures in a row the host deletes the children by its own books and lets the primary go, with a Warning Event.
     Skip,
 }
 

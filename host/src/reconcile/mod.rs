@@ -13,9 +13,11 @@ mod send;
 
 use crate::host::Host;
 use crate::queue::Ended;
+use crate::running::Activation;
+use assemble::Assembled;
 use std::time::Instant;
 use windlass_core::check::{OutcomeLimits, check, rejected};
-use windlass_core::decision::Decided;
+use windlass_core::decision::{Decided, Entry};
 use windlass_core::key::Key;
 
 /// Decides about one primary and carries that out.
@@ -32,16 +34,32 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
         Err(refusal) => return tell::not_readable(host, &activation, key, &refusal),
     };
     let begun = Instant::now();
-    let decided = decide::decide(host, &activation, &assembled).await;
-    let findings = check(
-        &activation.manifest,
-        &assembled.primary,
-        &decided,
-        &OutcomeLimits::default(),
-    );
-    let decided = rejected(&findings).map_or(decided, Decided::Faulted);
+    let decided = match assembled.entry {
+        Entry::Reconcile => checked(host, &activation, &assembled).await,
+        Entry::Finalize => finalized(host, &activation, &assembled).await,
+    };
     host.metrics
         .decided(&activation.manifest.name, &decided, begun.elapsed());
     let carried = carry_out::carry_out(host, &activation, &assembled, &decided).await;
     tell::tell(host, &activation, &assembled, &decided, &carried).await
+}
+
+/// What the guest decided, checked whole.
+async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) -> Decided {
+    let decided = decide::decide(host, activation, assembled).await;
+    let limits = OutcomeLimits::default();
+    let findings = check(&activation.manifest, &assembled.primary, &decided, &limits);
+    rejected(&findings).map_or(decided, Decided::Faulted)
+}
+
+/// The same for a primary that is being deleted; the host's own decision once the guest has failed too often (D-06).
+async fn finalized(host: &Host, activation: &Activation, assembled: &Assembled) -> Decided {
+    let (name, uid) = (&assembled.name, assembled.primary.uid());
+    let failures = activation.finalize_failures(name, uid);
+    let decided = match failures.skipped(&activation.policy) {
+        Some(skipped) => skipped,
+        None => checked(host, activation, assembled).await,
+    };
+    activation.note_finalize_failures(name, uid, failures.after(&decided));
+    decided
 }

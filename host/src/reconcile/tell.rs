@@ -30,6 +30,7 @@ pub(super) async fn tell(
     let report = report::report(&report::Ended {
         actor: &activation.actor,
         manifest: &activation.manifest,
+        policy: &activation.policy,
         served: &activation.served,
         primary: &carried.primary,
         decided,

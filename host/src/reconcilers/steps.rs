@@ -88,9 +88,11 @@ pub(super) async fn take(
         .await
         .map_err(|error| Halt::waiting(Gate::Permitted, Reason::ClusterUnavailable, error.to_string()))?;
     let Candidate { digest, settings, .. } = candidate;
+    let policy = spec.policy();
     if let Some(active) = host.running.active(id)
         && (&active.digest, &active.settings, &active.actor) == (digest, settings, &actor)
         && (&active.watched, &active.served, &active.limits) == (&watched, &served, &limits)
+        && active.policy == policy
     {
         return Ok(active);
     }
@@ -116,6 +118,8 @@ pub(super) async fn take(
             namespaces,
             seed_key,
             limits,
+            policy,
+            unfinalized: Mutex::default(),
         },
     ))
 }

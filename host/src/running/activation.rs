@@ -18,6 +18,7 @@ use windlass_core::key::{Key, ReconcilerId};
 use windlass_core::kind::KindRef;
 use windlass_core::manifest::Manifest;
 use windlass_core::object::Object;
+use windlass_core::policy::{FinalizeFailures, Policy};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Target, Write};
 
@@ -57,6 +58,11 @@ pub struct Activation {
     pub dependencies: Mutex<Dependencies>,
     /// What one decision may use.
     pub limits: Limits,
+    /// What the spec says about primaries and children.
+    pub policy: Policy,
+    /// How often `finalize` failed, by primary and its uid. Fresh with every activation: another module, or other settings,
+    /// may do better.
+    pub(crate) unfinalized: Mutex<HashMap<PrimaryName, (String, FinalizeFailures)>>,
     /// Writes that are under way, by the primary they are for.
     pub(crate) writes: Mutex<HashMap<PrimaryName, Write>>,
     /// When it was taken up.
@@ -107,6 +113,20 @@ impl Activation {
     /// Forgets a primary that is gone.
     pub fn forget(&self, primary: &PrimaryName) {
         self.dependencies(|all| all.forget(primary));
+        self.failures().remove(primary);
+    }
+
+    /// How often `finalize` failed in a row for a primary.
+    pub(crate) fn finalize_failures(&self, primary: &PrimaryName, uid: &str) -> FinalizeFailures {
+        match self.failures().get(primary) {
+            Some((of, failures)) if of == uid => failures.clone(),
+            _ => FinalizeFailures::default(),
+        }
+    }
+
+    /// Remembers how often it has by now.
+    pub(crate) fn note_finalize_failures(&self, primary: &PrimaryName, uid: &str, failures: FinalizeFailures) {
+        self.failures().insert(primary.clone(), (uid.into(), failures));
     }
 
     /// Says that a write of a primary's decision is under way. There is one at a time, since a key runs once at a time.
@@ -134,6 +154,10 @@ impl Activation {
             return self.watched.primary(target.namespace.as_deref());
         }
         self.watched.child(&target.kind.of, target.namespace.as_deref())
+    }
+
+    fn failures(&self) -> MutexGuard<'_, HashMap<PrimaryName, (String, FinalizeFailures)>> {
+        self.unfinalized.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<PrimaryName, Write>> {

@@ -2,6 +2,7 @@
 
 use super::{Ended, Next};
 use crate::decision::{Decided, Failure, FailureKind};
+use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
 use crate::reason::Reason;
 use crate::write::{Applied, WriteError};
 
@@ -49,7 +50,7 @@ impl Verdict {
 /// Whether the primary was let go: nothing is there any more to report on.
 pub(super) fn is_released(ended: &Ended<'_>) -> bool {
     let primary = ended.primary.reference();
-    matches!(ended.decided, Decided::Done)
+    matches!(ended.decided, Decided::Done | Decided::Skipped(_))
         && ended
             .applied
             .iter()
@@ -58,7 +59,7 @@ pub(super) fn is_released(ended: &Ended<'_>) -> bool {
 
 pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
     match ended.decided {
-        Decided::Faulted(fault) => Verdict::trouble(fault.kind.into(), fault.message.clone(), Next::Backoff),
+        Decided::Faulted(fault) => unfinalized(ended, fault.kind.into(), &fault.message, Next::Backoff),
         Decided::Failed(Failure {
             kind: FailureKind::Waiting,
             message,
@@ -68,11 +69,28 @@ pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
             kind: FailureKind::Invalid,
             message,
             ..
-        }) => Verdict::trouble(Reason::Invalid, message.clone(), Next::OnChange),
-        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => unwritten(ended)
+        }) => unfinalized(ended, Reason::Invalid, message, Next::OnChange),
+        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done | Decided::Skipped(_) => unwritten(ended)
             .or_else(|| outdated(ended))
             .or_else(|| blocked(ended))
             .unwrap_or_else(|| whole(ended)),
+    }
+}
+
+/// The guest failed. Where that was in `finalize`, it says what becomes of the object.
+fn unfinalized(ended: &Ended<'_>, reason: Reason, message: &str, next: Next) -> Verdict {
+    if !ended.primary.is_being_deleted() {
+        return Verdict::trouble(reason, message.into(), next);
+    }
+    match ended.policy.on_finalize_failure {
+        OnFinalizeFailure::Block => {
+            let stays = "the object stays until finalize succeeds; `windlass release` lets it go without";
+            Verdict::trouble(reason, format!("{message}; {stays}"), next)
+        }
+        OnFinalizeFailure::Skip => {
+            let goes = format!("after {FINALIZE_TRIES} failures in a row finalize is skipped and the object goes");
+            Verdict::trouble(reason, format!("{message}; {goes}"), Next::After(FINALIZE_RETRY))
+        }
     }
 }
 
@@ -129,6 +147,9 @@ fn blocked(ended: &Ended<'_>) -> Option<Verdict> {
 }
 
 fn whole(ended: &Ended<'_>) -> Verdict {
+    if let Decided::Skipped(message) = ended.decided {
+        return Verdict::trouble(Reason::FinalizeSkipped, message.clone(), Next::OnChange);
+    }
     let message = if is_released(ended) {
         "The finalizer is taken off and the object may go"
     } else if ended.primary.is_being_deleted() {

@@ -12,6 +12,7 @@ use windlass_core::kind::ObjectRef;
 use windlass_core::manifest::Manifest;
 use windlass_core::object::Object;
 use windlass_core::plan::{Plan, Situation, plan};
+use windlass_core::policy::Policy;
 use windlass_core::report::{Ended, Report, report};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Applied, WriteError};
@@ -20,6 +21,7 @@ use windlass_core::write::{Actor, Applied, WriteError};
 pub(crate) struct Case {
     pub(crate) actor: Actor,
     pub(crate) manifest: Manifest,
+    pub(crate) policy: Policy,
     pub(crate) served: Served,
     pub(crate) primary: Object,
     pub(crate) children: Vec<Object>,
@@ -37,6 +39,7 @@ impl Case {
         let mut case = Self {
             actor: part(&all, "actor"),
             manifest: part(&all, "manifest"),
+            policy: part(&all, "policy"),
             served: part(&all, "served"),
             primary: part(&all, "primary"),
             children: part(&all, "children"),
@@ -70,6 +73,7 @@ impl Case {
         let ended = Ended {
             actor: &self.actor,
             manifest: &self.manifest,
+            policy: &self.policy,
             served: &self.served,
             primary: &self.primary,
             decided,

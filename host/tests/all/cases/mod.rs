@@ -2,6 +2,7 @@
 
 mod a_writes;
 mod c_views;
+mod d_deletion;
 mod e_containment;
 mod f_modules;
 mod g_blast;
