@@ -23,5 +23,6 @@ mod golden;
 mod cli;
 mod scenarios;
 mod rbac;
+mod spec_on_real;
 mod stop;
 mod walk;
