@@ -2,20 +2,16 @@
 
 use super::Output;
 use super::module::{ModuleArguments, Opened};
+use super::packing::{CONFIG_MAP_LIMIT, gzip};
 use clap::Args;
 use comfy_table::{Table, presets};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::process::ExitCode;
 use windlass_core::kind::KindInfo;
 use windlass_core::rights;
 
 /// The version of the contract that this host speaks.
 const CONTRACT: &str = "windlass:reconciler@0.1.0";
-/// Bytes that a ConfigMap holds, all its keys together; the API server counts them before base64.
-const CONFIG_MAP_LIMIT: usize = 1 << 20;
 
 /// Says what a module is: name, version, digest, sizes, imports, and the kinds that it watches, writes and reads
 #[derive(Debug, Args)]
@@ -32,18 +28,12 @@ pub(super) struct InspectArguments {
 
 pub(super) async fn inspect(arguments: InspectArguments) -> anyhow::Result<ExitCode> {
     let opened = arguments.module.open().await?;
-    let said = describe(&opened, gzip(&opened.bytes)?);
+    let said = describe(&opened, gzip(&opened.bytes)?.len());
     match arguments.output {
         Output::Json => super::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?,
         Output::Text => super::print(&format!("{}\n", table(&said)))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn gzip(bytes: &[u8]) -> anyhow::Result<usize> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes)?;
-    Ok(encoder.finish()?.len())
 }
 
 fn describe(opened: &Opened, compressed: usize) -> Value {
@@ -60,7 +50,7 @@ fn describe(opened: &Opened, compressed: usize) -> Value {
         "digest": module.digest(),
         "contract": CONTRACT,
         "bytes": {"given": bytes.len(), "plain": module.size(), "gzip": compressed},
-        "fitsOneConfigMap": compressed < CONFIG_MAP_LIMIT,
+        "fitsOneConfigMap": compressed <= CONFIG_MAP_LIMIT,
         "strict": module.is_strict(),
         "imports": module.imports(),
         "watches": kind(&manifest.primary.kind),

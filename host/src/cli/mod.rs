@@ -8,6 +8,11 @@ mod difference;
 mod rbac;
 mod inspect;
 mod compile_module;
+mod person;
+mod progress;
+mod packing;
+mod taken_up;
+mod push;
 pub mod objects;
 pub mod list;
 pub mod watch;
@@ -32,6 +37,7 @@ enum Command {
     Simulate(simulate::SimulateArguments),
     Inspect(inspect::InspectArguments),
     Rbac(rbac::RbacArguments),
+    Push(push::PushArguments),
     Watch(watch::WatchOptions),
     List(list::ListOptions),
     /// Prints the CRD of the Reconciler kind as YAML
@@ -75,6 +81,7 @@ impl Command {
             Self::Simulate(arguments) => simulate::simulate(arguments).await,
             Self::Inspect(arguments) => inspect::inspect(arguments).await,
             Self::Rbac(arguments) => rbac::rbac(arguments).await,
+            Self::Push(arguments) => push::push(arguments).await,
             Self::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::Crds => {

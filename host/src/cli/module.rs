@@ -34,8 +34,28 @@ impl ModuleArguments {
     /// # Errors
     /// Names the file that cannot be read, or the module and why it is refused.
     pub(super) async fn open(&self) -> anyhow::Result<Opened> {
+        self.open_bytes(self.read()?).await
+    }
+
+    /// The file as it is.
+    ///
+    /// # Errors
+    /// Names the file that cannot be read.
+    pub(super) fn read(&self) -> anyhow::Result<Vec<u8>> {
+        std::fs::read(&self.module).with_context(|| format!("the module {} cannot be read", self.module.display()))
+    }
+
+    /// Whether somebody says what the module is told.
+    pub(super) fn has_settings(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    /// Compiles and asks the module in the form in which it is given to a host.
+    ///
+    /// # Errors
+    /// Names the module and why it is refused.
+    pub(super) async fn open_bytes(&self, bytes: Vec<u8>) -> anyhow::Result<Opened> {
         let shown = self.module.display();
-        let bytes = std::fs::read(&self.module).with_context(|| format!("the module {shown} cannot be read"))?;
         let settings = self.settings()?;
         let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
         let loader = Loader::new(runtime, Compiler::InProcess);

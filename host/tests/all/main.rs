@@ -21,6 +21,7 @@ mod compile;
 mod cases;
 mod golden;
 mod cli;
+mod commands;
 mod scenarios;
 mod rbac;
 mod spec_on_real;

@@ -1,0 +1,223 @@
+//! Says how the Reconciler of a pushed module changes: what is named, and nothing else.
+
+use super::owned::{Owner, owners};
+use crate::api::reconciler_kind;
+use serde_json::{Map, Value, json};
+use windlass_core::key::ReconcilerId;
+use windlass_core::object::Object;
+
+/// What somebody said about the Reconciler; what is none stays as it is.
+#[derive(Debug, Default)]
+pub(super) struct Wish<'a> {
+    pub(super) service_account: Option<&'a str>,
+    pub(super) settings: Option<&'a Value>,
+    pub(super) namespaces: Option<Vec<String>>,
+}
+
+/// How to bring it about.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// Puts whole values in the place of others, where applying would mix both.
+    pub(super) patch: Option<Vec<Value>>,
+    /// What is applied after that.
+    pub(super) object: Object,
+    /// What is to be said.
+    pub(super) notes: Vec<String>,
+}
+
+/// The change from what is there to what is wished.
+///
+/// # Errors
+/// If it is being deleted.
+pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Object>) -> Result<Change, String> {
+    let source = json!({"configMap": {"name": id.name}});
+    let mut wanted = vec![("source", Some(source))];
+    wanted.push(("serviceAccountName", wish.service_account.map(Value::from)));
+    wanted.push(("settings", wish.settings.cloned()));
+    wanted.push(("namespaces", wish.namespaces.as_ref().map(|names| json!(names))));
+    let (mut spec, mut patch, mut notes) = (Map::new(), Vec::new(), Vec::new());
+    let Some(existing) = existing else {
+        wanted.retain(|(_, value)| value.is_some());
+        spec.extend(
+            wanted
+                .into_iter()
+                .filter_map(|(field, value)| Some((field.to_owned(), value?))),
+        );
+        spec.entry("serviceAccountName")
+            .or_insert_with(|| id.name.as_str().into());
+        if wish.namespaces.is_none() {
+            notes.push(format!(
+                "it is for primaries in namespace {} alone; --all-namespaces or --for-namespace say otherwise",
+                id.namespace
+            ));
+        }
+        return Ok(Change {
+            patch: None,
+            object: object(id, spec),
+            notes,
+        });
+    };
+    if existing.is_being_deleted() {
+        return Err(format!(
+            "Reconciler {id} is being deleted; wait until it is gone. `windlass release {} -n {}` helps if no host does",
+            id.name, id.namespace
+        ));
+    }
+    for (field, value) in wanted {
+        let there = existing.at(&["spec", field]);
+        let path = format!("/spec/{field}");
+        match (value, there) {
+            (Some(value), Some(there)) if value != *there => {
+                if field == "source" {
+                    notes.push(format!("its source was {there}"));
+                }
+                patch.push(json!({"op": "add", "path": path, "value": value}));
+                spec.insert(field.into(), value);
+            }
+            (Some(value), _) => {
+                spec.insert(field.into(), value);
+            }
+            // Ours already: what an apply does not name any more goes.
+            (None, Some(there)) if owners(existing, &["spec", field]).iter().any(Owner::is_our_apply) => {
+                spec.insert(field.into(), there.clone());
+            }
+            (None, _) => {}
+        }
+    }
+    if let Some(digest) = existing.text_at(&["spec", "digest"]) {
+        notes.push(format!(
+            "the pin to {} that a rollback left is removed",
+            crate::cli::taken_up::short(digest)
+        ));
+        patch.push(json!({"op": "remove", "path": "/spec/digest"}));
+    }
+    let test = |field: &str, value: &str| json!({"op": "test", "path": format!("/metadata/{field}"), "value": value});
+    let tests = [
+        test("uid", existing.uid()),
+        test("resourceVersion", existing.resource_version()),
+    ];
+    Ok(Change {
+        patch: (!patch.is_empty()).then(|| tests.into_iter().chain(patch).collect()),
+        object: object(id, spec),
+        notes,
+    })
+}
+
+fn object(id: &ReconcilerId, spec: Map<String, Value>) -> Object {
+    Object::from_value(json!({
+        "apiVersion": reconciler_kind().of.api_version(),
+        "kind": "Reconciler",
+        "metadata": {"namespace": id.namespace, "name": id.name},
+        "spec": spec,
+    }))
+    .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::person::MANAGER;
+
+    fn id() -> ReconcilerId {
+        ReconcilerId::new("team-a", "nginx")
+    }
+
+    fn existing(spec: Value, ours: &[&str]) -> Object {
+        let fields: Map<String, Value> = ours.iter().map(|field| (format!("f:{field}"), json!({}))).collect();
+        Object::from_value(json!({
+            "metadata": {"uid": "u", "resourceVersion": "7", "managedFields": [
+                {"manager": MANAGER, "operation": "Apply", "fieldsV1": {"f:spec": fields}},
+            ]},
+            "spec": spec,
+        }))
+        .unwrap()
+    }
+
+    fn spec(change: &Change) -> Value {
+        change.object.at(&["spec"]).cloned().unwrap()
+    }
+
+    #[test]
+    fn a_new_one_has_what_is_said_and_the_account_of_its_name() {
+        let change = change(&id(), &Wish::default(), None).unwrap();
+        assert_eq!(
+            spec(&change),
+            json!({"source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "nginx"})
+        );
+        assert!(
+            change.patch.is_none() && change.notes[0].contains("namespace team-a alone"),
+            "{:?}",
+            change.notes
+        );
+        let settings = json!({"a": 1});
+        let wish = Wish {
+            service_account: Some("other"),
+            settings: Some(&settings),
+            namespaces: Some(vec!["*".into()]),
+        };
+        let change = super::change(&id(), &wish, None).unwrap();
+        let wanted = json!({
+            "source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "other", "settings": {"a": 1},
+            "namespaces": ["*"],
+        });
+        assert_eq!(spec(&change), wanted);
+        assert!(change.notes.is_empty());
+    }
+
+    #[test]
+    fn an_existing_one_keeps_what_is_not_named_whoever_holds_it() {
+        let there = json!({
+            "source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "other", "settings": {"a": 1},
+            "namespaces": ["*"], "limits": {"memoryMebibytes": 32},
+        });
+        let ours = existing(there.clone(), &["source", "serviceAccountName", "settings"]);
+        let change = change(&id(), &Wish::default(), Some(&ours)).unwrap();
+        let named = json!({
+            "source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "other", "settings": {"a": 1},
+        });
+        assert_eq!(spec(&change), named, "what is ours would go if it were not named");
+        assert!(change.patch.is_none() && change.notes.is_empty());
+        let theirs = super::change(&id(), &Wish::default(), Some(&existing(there, &[]))).unwrap();
+        assert_eq!(spec(&theirs), json!({"source": {"configMap": {"name": "nginx"}}}));
+    }
+
+    #[test]
+    fn what_is_named_takes_the_place_of_what_was_there_as_a_whole() {
+        let there = json!({
+            "source": {"configMap": {"name": "old", "key": "a.wasm"}}, "serviceAccountName": "nginx",
+            "settings": {"a": 1}, "namespaces": ["*"], "digest": "0123456789abcdef",
+        });
+        let settings = json!({"b": 2});
+        let wish = Wish {
+            settings: Some(&settings),
+            namespaces: Some(vec!["team-a".into()]),
+            ..Wish::default()
+        };
+        let change = change(&id(), &wish, Some(&existing(there, &[]))).unwrap();
+        let wanted = json!([
+            {"op": "test", "path": "/metadata/uid", "value": "u"},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+            {"op": "add", "path": "/spec/source", "value": {"configMap": {"name": "nginx"}}},
+            {"op": "add", "path": "/spec/settings", "value": {"b": 2}},
+            {"op": "add", "path": "/spec/namespaces", "value": ["team-a"]},
+            {"op": "remove", "path": "/spec/digest"},
+        ]);
+        assert_eq!(json!(change.patch), wanted);
+        let notes = change.notes.join("; ");
+        assert!(
+            notes.contains("its source was") && notes.contains("pin to 0123456789ab"),
+            "{notes}"
+        );
+    }
+
+    #[test]
+    fn one_that_is_being_deleted_is_not_written() {
+        let mut going = existing(json!({}), &[]);
+        going.metadata_mut().insert("deletionTimestamp".into(), "t".into());
+        let error = change(&id(), &Wish::default(), Some(&going)).unwrap_err();
+        assert!(
+            error.contains("is being deleted") && error.contains("windlass release nginx -n team-a"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Waits until a host has taken a module up, and says what it waits for meanwhile.
+
+use super::person::Person;
+use super::progress::Progress;
+use crate::api::{Active, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
+use crate::cluster::WatchEvent;
+use anyhow::{anyhow, bail};
+use clap::Args;
+use futures::StreamExt;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use windlass_core::key::ReconcilerId;
+use windlass_core::object::Object;
+use windlass_core::reason::Reason;
+
+/// Steps of what may still come. Every other one is about the module itself, which will not get better.
+const MAY_STILL_COME: [&str; 4] = ["Loaded", "Permitted", "Synced", "Ready"];
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Patience {
+    /// How long to wait until the module runs, such as 90s or 5m
+    #[arg(long, default_value = "120s", value_parser = duration)]
+    timeout: Duration,
+}
+
+/// A duration as people write it.
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed: Result<jiff::SignedDuration, _> = text.parse();
+    let unsigned = parsed.ok().and_then(|parsed| Duration::try_from(parsed).ok());
+    unsigned.ok_or_else(|| "give a number with a unit, such as 90s or 5m".into())
+}
+
+/// What is waited for.
+#[derive(Clone, Debug)]
+pub(super) struct Awaited {
+    /// The module that is to run.
+    pub(super) digest: String,
+    /// The spec that is to run it.
+    pub(super) generation: i64,
+    /// How it was before: while it stays so, no host has answered.
+    pub(super) before: ReconcilerStatus,
+}
+
+/// How a Reconciler stands to what is waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Standing {
+    /// It runs, and all is well.
+    Runs,
+    /// It was refused and will be again.
+    Refused(Refused),
+    /// It may still come.
+    Waits(Waiting),
+}
+
+/// What it still waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Waiting {
+    /// The condition that is not true.
+    pub(super) step: String,
+    /// Why, in one word.
+    pub(super) reason: String,
+    /// Why, in a sentence.
+    pub(super) message: String,
+}
+
+/// How the waiting ended.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Ended {
+    /// Namespace and name.
+    reconciler: ReconcilerId,
+    /// The module that was to run.
+    digest: String,
+    /// Whether it does.
+    runs: bool,
+    /// Whether it does not because the module itself was refused.
+    refused: bool,
+    /// What it ended at, where it does not run.
+    #[serde(flatten)]
+    waiting: Option<Waiting>,
+    /// What runs now.
+    active: Option<Active>,
+    /// Its primaries that are ready, of all.
+    primaries: Option<String>,
+}
+
+impl Ended {
+    /// Whether the module runs.
+    pub(super) fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// The result in a sentence, where the module runs.
+    ///
+    /// # Errors
+    /// The step, the reason and the message, where it does not.
+    pub(super) fn text(&self) -> anyhow::Result<String> {
+        if let Some(Waiting { step, reason, message }) = &self.waiting {
+            let what = if self.refused { "is refused at" } else { "waits at" };
+            let still = match &self.active {
+                Some(active) => format!("; {} {} ({}) runs on", active.name, active.version, active.short_digest),
+                None => "; nothing runs".into(),
+            };
+            let short = short(&self.digest);
+            return Err(anyhow!(
+                "module {short} {what} {step}: {reason}: {message}{still} for Reconciler {}",
+                self.reconciler
+            ));
+        }
+        let active = self.active.clone().unwrap_or_default();
+        let primaries = self.primaries.clone().unwrap_or_else(|| "0/0".into());
+        Ok(format!(
+            "{} {} ({}) runs for Reconciler {}: {primaries} {} ready\n",
+            active.name, active.version, active.short_digest, self.reconciler, active.kind
+        ))
+    }
+}
+
+/// The first characters of a digest, as the status shows it.
+pub(super) fn short(digest: &str) -> &str {
+    &digest[..digest.floor_char_boundary(12)]
+}
+
+/// The status of a Reconciler; empty where there is none yet.
+pub(super) fn status(reconciler: &Object) -> ReconcilerStatus {
+    let status = reconciler.at(&["status"]);
+    status.map_or_else(ReconcilerStatus::default, |status| {
+        ReconcilerStatus::deserialize(status).unwrap_or_default()
+    })
+}
+
+/// Where a Reconciler stands.
+pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing {
+    if status.observed_generation.unwrap_or(0) < awaited.generation {
+        return waits("Loaded", "NoAnswer", "no host has looked at it yet");
+    }
+    let runs = status
+        .active
+        .as_ref()
+        .is_some_and(|active| active.digest == awaited.digest);
+    let first = status.conditions.iter().find(|condition| condition.status == "False");
+    let ready = status
+        .conditions
+        .iter()
+        .any(|condition| condition.type_ == "Ready" && condition.status == "True");
+    match (runs, first) {
+        (true, None) if ready => return Standing::Runs,
+        // What is pinned runs although the source holds something else: that is what a pin is for.
+        (true, Some(first)) if first.reason == Reason::SourceMismatch.to_string() => return Standing::Runs,
+        _ => {}
+    }
+    match (&status.refused, first) {
+        (Some(refused), _) if refused.digest == awaited.digest => {
+            if MAY_STILL_COME.contains(&refused.step.as_str()) {
+                waits(&refused.step, &refused.reason, &refused.message)
+            } else {
+                Standing::Refused(refused.clone())
+            }
+        }
+        // There is nothing yet that could have a digest.
+        (Some(refused), _) if refused.digest.is_empty() => waits(&refused.step, &refused.reason, &refused.message),
+        // What is said while another module is refused is about that one.
+        (
+            _,
+            Some(StatusCondition {
+                type_, reason, message, ..
+            }),
+        ) if status.refused.is_none() || runs => waits(type_, reason, message),
+        _ => waits("Loaded", "NotTakenUp", "the host has not come to it yet"),
+    }
+}
+
+fn waits(step: &str, reason: &str, message: &str) -> Standing {
+    Standing::Waits(Waiting {
+        step: step.into(),
+        reason: reason.into(),
+        message: message.into(),
+    })
+}
+
+/// Waits until the module runs, is refused, or the time is over.
+///
+/// # Errors
+/// If the Reconciler goes, or cannot be watched.
+pub(super) async fn follow(
+    person: &Person,
+    id: &ReconcilerId,
+    awaited: &Awaited,
+    patience: Patience,
+) -> anyhow::Result<Ended> {
+    let end = Instant::now() + patience.timeout;
+    let mut events = person.watch(&reconciler_kind(), &id.namespace);
+    let mut progress = Progress::new();
+    let mut seen = (awaited.before.clone(), standing(&awaited.before, awaited));
+    while let Ok(Some(event)) = timeout_at(end, events.next()).await {
+        let is_it = |object: &Object| object.name() == id.name;
+        let object = match event {
+            WatchEvent::Listed(objects) => objects.into_iter().find(is_it),
+            WatchEvent::Applied(object) if is_it(&object) => Some(object),
+            WatchEvent::Deleted(object) if is_it(&object) => None,
+            WatchEvent::Failed(words) => {
+                progress.show(&format!("the watch was interrupted and is tried again: {words}"));
+                continue;
+            }
+            _ => continue,
+        };
+        let Some(object) = object else {
+            bail!("Reconciler {id} was deleted meanwhile");
+        };
+        let status = status(&object);
+        let standing = standing(&status, awaited);
+        if let Standing::Waits(waiting) = &standing {
+            progress.show(&format!("{}: {}: {}", waiting.step, waiting.reason, waiting.message));
+        }
+        let is_over = !matches!(standing, Standing::Waits(_));
+        seen = (status, standing);
+        if is_over {
+            break;
+        }
+    }
+    Ok(ended(id, awaited, seen, patience.timeout))
+}
+
+fn ended(id: &ReconcilerId, awaited: &Awaited, seen: (ReconcilerStatus, Standing), timeout: Duration) -> Ended {
+    let (status, standing) = seen;
+    let mut waiting = match &standing {
+        Standing::Runs => None,
+        Standing::Refused(refused) => Some(Waiting {
+            step: refused.step.clone(),
+            reason: refused.reason.clone(),
+            message: refused.message.clone(),
+        }),
+        Standing::Waits(waiting) => Some(waiting.clone()),
+    };
+    if let (Some(waiting), Standing::Waits(_)) = (&mut waiting, &standing) {
+        let seconds = timeout.as_secs_f64();
+        if status == awaited.before {
+            waiting.reason = "NoHost".into();
+            waiting.message = format!(
+                "no host has answered within {seconds} s: its status did not change. Does one run (`kubectl get pods -A \
+                 -l app.kubernetes.io/name=windlass`), and does it read sources in namespace {}?",
+                id.namespace
+            );
+        } else {
+            let message = waiting.message.trim_end_matches('.');
+            waiting.message = format!("{message} (waited {seconds} s; it is taken up when that comes)");
+        }
+    }
+    Ended {
+        reconciler: id.clone(),
+        digest: awaited.digest.clone(),
+        runs: standing == Standing::Runs,
+        refused: matches!(standing, Standing::Refused(_)),
+        waiting,
+        primaries: status.primaries.map(|primaries| primaries.summary),
+        active: status.active,
+    }
+}
+
+#[cfg(test)]
+mod tests;
