@@ -13,6 +13,13 @@ mod progress;
 mod packing;
 mod taken_up;
 mod push;
+mod modules;
+mod rollback;
+mod approve;
+mod confirm;
+mod finalizers;
+mod release;
+mod uninstall;
 pub mod objects;
 pub mod list;
 pub mod watch;
@@ -38,6 +45,11 @@ enum Command {
     Inspect(inspect::InspectArguments),
     Rbac(rbac::RbacArguments),
     Push(push::PushArguments),
+    Modules(modules::ModulesArguments),
+    Rollback(rollback::RollbackArguments),
+    Approve(approve::ApproveArguments),
+    Release(release::ReleaseArguments),
+    Uninstall(uninstall::UninstallArguments),
     Watch(watch::WatchOptions),
     List(list::ListOptions),
     /// Prints the CRD of the Reconciler kind as YAML
@@ -82,6 +94,11 @@ impl Command {
             Self::Inspect(arguments) => inspect::inspect(arguments).await,
             Self::Rbac(arguments) => rbac::rbac(arguments).await,
             Self::Push(arguments) => push::push(arguments).await,
+            Self::Modules(arguments) => modules::modules(arguments).await,
+            Self::Rollback(arguments) => rollback::rollback(arguments).await,
+            Self::Approve(arguments) => approve::approve(arguments).await,
+            Self::Release(arguments) => release::release(arguments).await,
+            Self::Uninstall(arguments) => uninstall::uninstall(arguments).await,
             Self::Watch(options) => Ok(watch::watch(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::List(options) => Ok(list::list(&options).await.map(|()| ExitCode::SUCCESS)?),
             Self::Crds => {

@@ -112,7 +112,7 @@ impl Selection {
 }
 
 /// The resource that is meant by `pods`, `Pod`, `po`, `deployments.apps` or `deployments.v1.apps`.
-fn find<'a>(resources: &'a [Resource], asked: &str) -> Result<&'a Resource, ObjectsError> {
+pub(super) fn find<'a>(resources: &'a [Resource], asked: &str) -> Result<&'a Resource, ObjectsError> {
     let asked_lower = asked.to_lowercase();
     let (name, group) = asked_lower.split_once('.').unwrap_or((&asked_lower, ""));
     let in_group = |resource: &&Resource| {

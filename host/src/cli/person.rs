@@ -5,6 +5,7 @@ use crate::cluster::kube::{KubeCluster, Resource};
 use crate::cluster::{Cluster, ReadError, WatchEvent, WatchKey};
 use anyhow::{Context, anyhow, bail};
 use futures::stream::BoxStream;
+use windlass_core::decision::Propagation;
 use windlass_core::key::ReconcilerId;
 use windlass_core::kind::KindInfo;
 use windlass_core::manifest::Projection;
@@ -60,8 +61,18 @@ impl Person {
 
     /// Whether the CRD is there.
     pub(super) async fn serves_reconcilers(&self) -> anyhow::Result<bool> {
-        let served = self.cluster.discover(&reconciler_kind().of).await;
+        self.serves(&reconciler_kind()).await
+    }
+
+    /// Whether there can be objects of this kind.
+    pub(super) async fn serves(&self, kind: &KindInfo) -> anyhow::Result<bool> {
+        let served = self.cluster.discover(&kind.of).await;
         Ok(served.map_err(|error| self.unread("what is served", error))?.is_some())
+    }
+
+    /// Address of the API server, for messages.
+    pub(super) fn server(&self) -> &str {
+        self.cluster.server()
     }
 
     /// One object, whole; none if it is not there.
@@ -95,6 +106,18 @@ impl Person {
         listed.map_err(|error| self.unread(&kind.plural, error))
     }
 
+    /// The metadata of those objects of a kind that are wanted, however many there are.
+    pub(super) async fn search(
+        &self,
+        kind: &KindInfo,
+        namespace: Option<&str>,
+        wanted: &(dyn Fn(&Object) -> bool + Sync),
+    ) -> anyhow::Result<Vec<Object>> {
+        let key = key(kind, namespace, "", Projection::Metadata);
+        let found = self.cluster.list_only(&key, wanted).await;
+        found.map_err(|error| self.unread(&kind.plural, error))
+    }
+
     /// Follows all objects of a kind in a namespace.
     pub(super) fn watch(&self, kind: &KindInfo, namespace: &str) -> BoxStream<'static, WatchEvent> {
         self.cluster.watch(key(kind, Some(namespace), "", Projection::Full))
@@ -124,13 +147,30 @@ impl Person {
     /// Names the object and why it could not be written.
     pub(super) async fn change(&self, target: &Target, request: Request) -> anyhow::Result<Object> {
         let written = self.write(target, request).await;
-        let object = written.map_err(|error| self.unwritten(target, error))?;
+        let object = written.map_err(|error| self.unwritten(target, &error))?;
         object.with_context(|| format!("{} went while it was written", target.reference()))
     }
 
+    /// Deletes what was seen, if it is still there; dependents go in the background.
+    ///
+    /// # Errors
+    /// Names the object and why it could not be deleted.
+    pub(super) async fn delete(&self, kind: &KindInfo, seen: &Object) -> anyhow::Result<()> {
+        let at = Target::of(kind, seen);
+        let request = Request::Delete {
+            uid: seen.uid().into(),
+            resource_version: String::new(),
+            propagation: Propagation::Background,
+        };
+        match self.write(&at, request).await {
+            Ok(_) | Err(WriteError::NotFound(_)) => Ok(()),
+            Err(error) => Err(self.unwritten(&at, &error)),
+        }
+    }
+
     /// A write that failed, in words.
-    pub(super) fn unwritten(&self, target: &Target, error: WriteError) -> anyhow::Error {
-        let advice = match &error {
+    pub(super) fn unwritten(&self, target: &Target, error: &WriteError) -> anyhow::Error {
+        let advice = match error {
             WriteError::Forbidden(_) => "; this is done with the rights of your kubeconfig",
             WriteError::Conflict(_) | WriteError::Stale(_) => "; somebody changed it meanwhile: run the command again",
             WriteError::NotFound(_) if target.namespace.is_some() => "; does its namespace exist?",

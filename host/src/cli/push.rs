@@ -18,7 +18,6 @@ use config_map::Found;
 use reconciler::Wish;
 use serde_json::json;
 use std::process::ExitCode;
-use windlass_core::decision::Propagation;
 use windlass_core::key::ReconcilerId;
 use windlass_core::manifest::Projection;
 use windlass_core::names::LABEL_PART_OF;
@@ -206,16 +205,7 @@ async fn remove_surplus(person: &Person, id: &ReconcilerId, written: &[String]) 
         .iter()
         .filter(|part| !written.iter().any(|name| name == part.name()))
     {
-        let at = Target::of(&config_maps(), part);
-        let request = Request::Delete {
-            uid: part.uid().into(),
-            resource_version: String::new(),
-            propagation: Propagation::Background,
-        };
-        match person.write(&at, request).await {
-            Ok(_) | Err(windlass_core::write::WriteError::NotFound(_)) => {}
-            Err(error) => return Err(person.unwritten(&at, error)),
-        }
+        person.delete(&config_maps(), part).await?;
     }
     Ok(())
 }

@@ -12,10 +12,9 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use windlass_core::key::ReconcilerId;
 use windlass_core::object::Object;
-use windlass_core::reason::Reason;
 
 /// Steps of what may still come. Every other one is about the module itself, which will not get better.
-const MAY_STILL_COME: [&str; 4] = ["Loaded", "Permitted", "Synced", "Ready"];
+const MAY_STILL_COME: [&str; 5] = ["Loaded", "Rights", "Permitted", "Synced", "Ready"];
 
 /// How long to wait.
 #[derive(Clone, Copy, Debug, Args)]
@@ -145,11 +144,8 @@ pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing
         .conditions
         .iter()
         .any(|condition| condition.type_ == "Ready" && condition.status == "True");
-    match (runs, first) {
-        (true, None) if ready => return Standing::Runs,
-        // What is pinned runs although the source holds something else: that is what a pin is for.
-        (true, Some(first)) if first.reason == Reason::SourceMismatch.to_string() => return Standing::Runs,
-        _ => {}
+    if runs && ready && first.is_none() {
+        return Standing::Runs;
     }
     match (&status.refused, first) {
         (Some(refused), _) if refused.digest == awaited.digest => {

@@ -1,5 +1,7 @@
 //! Runs the program as a person would, where there is no cluster: every mistake is answered with a sentence.
 
+mod commands;
+
 use crate::golden;
 use serde_json::Value;
 use std::io::Write;
@@ -97,7 +99,7 @@ fn assert_refused(what: &str, output: &Output, words: &[&str]) {
 #[test]
 fn every_mistake_with_files_is_named_with_what_to_do() {
     let desk = Desk::new();
-    let table: [(&str, &[&str]); 12] = [
+    let table: [(&str, &[&str]); 13] = [
         (
             "simulate missing.wasm -f nginx.yaml",
             &["missing.wasm cannot be read", "No such file"],
@@ -132,6 +134,10 @@ fn every_mistake_with_files_is_named_with_what_to_do() {
             "simulate nginx.wasm -f nginx.yaml --settings negative.yaml",
             &["refuses its settings", "unknown field"],
         ),
+        (
+            "push junk.wasm --name junk",
+            &["junk.wasm", "not WebAssembly", "Give the .wasm file"],
+        ),
         ("rbac missing.wasm", &["missing.wasm cannot be read", "No such file"]),
         (
             "rbac junk.wasm",
@@ -146,7 +152,17 @@ fn every_mistake_with_files_is_named_with_what_to_do() {
 #[test]
 fn a_missing_cluster_is_named_with_what_to_do() {
     let desk = Desk::new();
-    for line in ["list pods", "watch pods", "run --listen 127.0.0.1:0"] {
+    for line in [
+        "list pods",
+        "watch pods",
+        "run --listen 127.0.0.1:0",
+        "push nginx.wasm --name nginx",
+        "modules",
+        "rollback nginx",
+        "approve rights nginx",
+        "release nginx",
+        "uninstall",
+    ] {
         let output = desk.run(line);
         assert_refused(
             line,
@@ -175,7 +191,14 @@ fn a_missing_cluster_is_named_with_what_to_do() {
 #[test]
 fn a_server_that_does_not_answer_is_named_with_what_to_do() {
     let desk = Desk::new();
-    for line in ["list pods", "watch pods"] {
+    for line in [
+        "list pods",
+        "watch pods",
+        "modules",
+        "rollback nginx",
+        "release nginx",
+        "uninstall",
+    ] {
         let output = desk
             .command(line)
             .env("KUBECONFIG", "dead.kubeconfig")

@@ -21,7 +21,6 @@ mod compile;
 mod cases;
 mod golden;
 mod cli;
-mod commands;
 mod scenarios;
 mod rbac;
 mod spec_on_real;

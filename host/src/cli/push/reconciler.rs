@@ -53,7 +53,7 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
         }
         return Ok(Change {
             patch: None,
-            object: object(id, spec),
+            object: object(id, &spec),
             notes,
         });
     };
@@ -98,12 +98,12 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
     ];
     Ok(Change {
         patch: (!patch.is_empty()).then(|| tests.into_iter().chain(patch).collect()),
-        object: object(id, spec),
+        object: object(id, &spec),
         notes,
     })
 }
 
-fn object(id: &ReconcilerId, spec: Map<String, Value>) -> Object {
+fn object(id: &ReconcilerId, spec: &Map<String, Value>) -> Object {
     Object::from_value(json!({
         "apiVersion": reconciler_kind().of.api_version(),
         "kind": "Reconciler",
@@ -122,7 +122,7 @@ mod tests {
         ReconcilerId::new("team-a", "nginx")
     }
 
-    fn existing(spec: Value, ours: &[&str]) -> Object {
+    fn existing(spec: &Value, ours: &[&str]) -> Object {
         let fields: Map<String, Value> = ours.iter().map(|field| (format!("f:{field}"), json!({}))).collect();
         Object::from_value(json!({
             "metadata": {"uid": "u", "resourceVersion": "7", "managedFields": [
@@ -170,14 +170,14 @@ mod tests {
             "source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "other", "settings": {"a": 1},
             "namespaces": ["*"], "limits": {"memoryMebibytes": 32},
         });
-        let ours = existing(there.clone(), &["source", "serviceAccountName", "settings"]);
+        let ours = existing(&there, &["source", "serviceAccountName", "settings"]);
         let change = change(&id(), &Wish::default(), Some(&ours)).unwrap();
         let named = json!({
             "source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "other", "settings": {"a": 1},
         });
         assert_eq!(spec(&change), named, "what is ours would go if it were not named");
         assert!(change.patch.is_none() && change.notes.is_empty());
-        let theirs = super::change(&id(), &Wish::default(), Some(&existing(there, &[]))).unwrap();
+        let theirs = super::change(&id(), &Wish::default(), Some(&existing(&there, &[]))).unwrap();
         assert_eq!(spec(&theirs), json!({"source": {"configMap": {"name": "nginx"}}}));
     }
 
@@ -193,7 +193,7 @@ mod tests {
             namespaces: Some(vec!["team-a".into()]),
             ..Wish::default()
         };
-        let change = change(&id(), &wish, Some(&existing(there, &[]))).unwrap();
+        let change = change(&id(), &wish, Some(&existing(&there, &[]))).unwrap();
         let wanted = json!([
             {"op": "test", "path": "/metadata/uid", "value": "u"},
             {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn one_that_is_being_deleted_is_not_written() {
-        let mut going = existing(json!({}), &[]);
+        let mut going = existing(&json!({}), &[]);
         going.metadata_mut().insert("deletionTimestamp".into(), "t".into());
         let error = change(&id(), &Wish::default(), Some(&going)).unwrap_err();
         assert!(

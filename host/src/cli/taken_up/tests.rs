@@ -48,6 +48,10 @@ fn every_standing_follows_from_the_status() {
         condition("Ready", "False", "NoAccount")
     ]);
     let pinned = json!([
+        condition("Loaded", "True", "SourceMismatch"),
+        condition("Ready", "True", "Running")
+    ]);
+    let lost = json!([
         condition("Loaded", "False", "SourceMismatch"),
         condition("Ready", "False", "SourceMismatch")
     ]);
@@ -76,7 +80,7 @@ fn every_standing_follows_from_the_status() {
         (json!({"active": active("new"), "conditions": pinned}), "runs"),
         (json!({"active": old, "conditions": ready}), "waits Loaded NotTakenUp"),
         (
-            json!({"active": old, "conditions": pinned}),
+            json!({"active": old, "conditions": lost}),
             "waits Loaded SourceMismatch",
         ),
         (
@@ -84,6 +88,10 @@ fn every_standing_follows_from_the_status() {
             "waits Permitted Why",
         ),
         (json!({"conditions": poor}), "waits Permitted NoAccount"),
+        (
+            json!({"active": old, "conditions": poor, "refused": refused("new", "Rights")}),
+            "waits Rights Why",
+        ),
         (
             json!({"active": old, "conditions": broken, "refused": refused("new", "Compile")}),
             "refused Compile Why",

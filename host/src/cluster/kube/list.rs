@@ -23,15 +23,23 @@ pub(super) struct Listed {
 ///
 /// Pages expire: a kind so big that its last page comes too late is then asked for at once, which cannot expire.
 pub(super) async fn all(transport: &Transport, key: &WatchKey) -> Result<Listed, Failure> {
-    match pages(transport, key, Some(request::PAGE)).await {
+    only(transport, key, &|_| true).await
+}
+
+/// Those objects that are wanted; no others are kept in memory.
+pub(super) async fn only(transport: &Transport, key: &WatchKey, wanted: Wanted<'_>) -> Result<Listed, Failure> {
+    match pages(transport, key, Some(request::PAGE), wanted).await {
         Err(Break {
             failure,
             pages_read: 1..,
-        }) if failure.is_expired() => pages(transport, key, None).await,
+        }) if failure.is_expired() => pages(transport, key, None, wanted).await,
         listed => listed,
     }
     .map_err(|broken| broken.failure)
 }
+
+/// Which objects are wanted, as they are before they are cut.
+pub(super) type Wanted<'a> = &'a (dyn Fn(&Object) -> bool + Sync);
 
 /// Where a list broke.
 struct Break {
@@ -39,7 +47,12 @@ struct Break {
     pages_read: usize,
 }
 
-async fn pages(transport: &Transport, key: &WatchKey, limit: Option<usize>) -> Result<Listed, Break> {
+async fn pages(
+    transport: &Transport,
+    key: &WatchKey,
+    limit: Option<usize>,
+    wanted: Wanted<'_>,
+) -> Result<Listed, Break> {
     let mut listed = Listed::default();
     let mut token = String::new();
     for pages_read in 0.. {
@@ -47,7 +60,8 @@ async fn pages(transport: &Transport, key: &WatchKey, limit: Option<usize>) -> R
         let request = request::list(key, limit, &token).map_err(|error| broken(Failure::unanswered(error)))?;
         let body = transport.send(request).await.map_err(broken)?;
         let meta = decode::list(&body, |item| match item {
-            Ok(object) => listed.objects.push(kept(object, &key.kind, &key.projection)),
+            Ok(object) if wanted(&object) => listed.objects.push(kept(object, &key.kind, &key.projection)),
+            Ok(_) => {}
             Err(unreadable) => tracing::warn!(kind = %key.kind, "passed over {unreadable}"),
         })
         .map_err(|error| broken(Failure::unanswered(format!("the list cannot be read: {error}"))))?;

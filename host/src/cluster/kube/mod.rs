@@ -88,6 +88,19 @@ impl KubeCluster {
         Ok(list::all(&self.transport, key).await.map_err(ReadError::from)?.objects)
     }
 
+    /// Those of them that are wanted, so that a kind with very many objects can be looked through.
+    ///
+    /// # Errors
+    /// Where the server does not answer, or does not allow it.
+    pub async fn list_only(
+        &self,
+        key: &WatchKey,
+        wanted: &(dyn Fn(&Object) -> bool + Sync),
+    ) -> Result<Vec<Object>, ReadError> {
+        let listed = list::only(&self.transport, key, wanted).await;
+        Ok(listed.map_err(ReadError::from)?.objects)
+    }
+
     /// Refuses to act as a ServiceAccount where the connection would add rights to it.
     fn admits(&self, identity: &Identity) -> Result<(), String> {
         match identity {

@@ -1,6 +1,11 @@
 //! Runs the commands of people against real API servers: one with a host that answers, one on which nobody does.
 
 mod push;
+mod modules;
+mod rollback;
+mod approve;
+mod release;
+mod uninstall;
 
 use crate::scenarios::RUNTIME;
 use crate::scenarios::real::PROGRAM;
@@ -81,12 +86,17 @@ impl Desk {
         Ok(host)
     }
 
-    /// Runs the program on this cluster.
+    /// Runs the program on this cluster as admin.
     async fn run(&self, line: &str) -> Result<Output> {
+        self.run_as(self.cluster.kubeconfig(), line).await
+    }
+
+    /// Runs the program with another kubeconfig.
+    async fn run_as(&self, kubeconfig: &Path, line: &str) -> Result<Output> {
         let mut command = tokio::process::Command::new(PROGRAM);
         command
             .args(line.split_whitespace())
-            .env("KUBECONFIG", self.cluster.kubeconfig())
+            .env("KUBECONFIG", kubeconfig)
             .env("RUST_BACKTRACE", "1")
             .current_dir(&self.files)
             .stdin(std::process::Stdio::null())
@@ -94,6 +104,18 @@ impl Desk {
         Ok(tokio::time::timeout(DEADLINE * 2, command.output())
             .await
             .with_context(|| format!("{line} does not end"))??)
+    }
+
+    /// A kubeconfig of a ServiceAccount.
+    async fn kubeconfig_of(&self, namespace: &str, name: &str) -> Result<String> {
+        let token = self.cluster.service_account_token(namespace, name).await?;
+        let all = self
+            .cluster
+            .kubectl(&["config", "view", "--minify", "--raw", "-o", "json"])
+            .await?;
+        let mut all: Value = serde_json::from_str(&all)?;
+        all["users"][0]["user"] = json!({"token": token});
+        Ok(all.to_string())
     }
 
     /// What it prints, if it succeeds.

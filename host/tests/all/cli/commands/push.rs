@@ -32,7 +32,12 @@ fn a_pushed_module_is_waited_for_until_it_runs_and_so_is_the_next() {
             "{}",
             object["spec"]
         );
-        ensure!(object["metadata"]["managedFields"][0]["manager"] == "windlass-cli");
+        let managers = object["metadata"]["managedFields"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let ours = |entry: &Value| entry["manager"] == "windlass-cli" && entry["operation"] == "Apply";
+        ensure!(managers.iter().any(ours), "{managers:?}");
 
         let said = desk
             .done(&format!("push {NGINX_NEXT} --name push-runs -o json"))
