@@ -62,12 +62,13 @@ async fn rights(arguments: &RightsArguments) -> anyhow::Result<ExitCode> {
         refused.message
     ));
     // Only on what was shown: a module that came meanwhile may want something else.
-    let patch = json!({
-        "metadata": {"uid": reconciler.uid(), "resourceVersion": reconciler.resource_version()},
-        "spec": {"approvedRights": hash},
-    });
+    let patch = vec![
+        json!({"op": "test", "path": "/metadata/uid", "value": reconciler.uid()}),
+        json!({"op": "test", "path": "/status/refused/rightsHash", "value": hash}),
+        json!({"op": "add", "path": "/spec/approvedRights", "value": hash}),
+    ];
     let at = target(&reconciler_kind(), &id.namespace, &id.name);
-    person.change(&at, Request::MergePatch(patch)).await?;
+    person.change(&at, Request::JsonPatch(patch)).await?;
     match arguments.output {
         Output::Text => super::print(&format!("the rights {} of Reconciler {id} are approved\n", short(hash)))?,
         Output::Json => {

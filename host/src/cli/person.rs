@@ -146,7 +146,12 @@ impl Person {
     /// # Errors
     /// Names the object and why it could not be written.
     pub(super) async fn change(&self, target: &Target, request: Request) -> anyhow::Result<Object> {
-        let written = self.write(target, request).await;
+        let has_tests = matches!(request, Request::JsonPatch(_));
+        let written = self.write(target, request).await.map_err(|error| match error {
+            // A test that fails is answered like content that is refused.
+            WriteError::Invalid(words) if has_tests => WriteError::Stale(words),
+            error => error,
+        });
         let object = written.map_err(|error| self.unwritten(target, &error))?;
         object.with_context(|| format!("{} went while it was written", target.reference()))
     }
@@ -172,7 +177,9 @@ impl Person {
     pub(super) fn unwritten(&self, target: &Target, error: &WriteError) -> anyhow::Error {
         let advice = match error {
             WriteError::Forbidden(_) => "; this is done with the rights of your kubeconfig",
-            WriteError::Conflict(_) | WriteError::Stale(_) => "; somebody changed it meanwhile: run the command again",
+            WriteError::Conflict(_) | WriteError::Stale(_) => {
+                "; if somebody changed it meanwhile, run the command again"
+            }
             WriteError::NotFound(_) if target.namespace.is_some() => "; does its namespace exist?",
             _ => "",
         };

@@ -105,14 +105,16 @@ async fn follow_source(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sets or removes the pin, on what was seen and nothing newer.
+/// Sets or removes the pin of the Reconciler that was seen, whatever a host has written to its status meanwhile.
 async fn pin(person: &Person, id: &ReconcilerId, reconciler: &Object, digest: Option<&str>) -> anyhow::Result<Object> {
-    let patch = json!({
-        "metadata": {"uid": reconciler.uid(), "resourceVersion": reconciler.resource_version()},
-        "spec": {"digest": digest},
-    });
+    let path = "/spec/digest";
+    let same = json!({"op": "test", "path": "/metadata/uid", "value": reconciler.uid()});
+    let change = match digest {
+        Some(digest) => json!({"op": "add", "path": path, "value": digest}),
+        None => json!({"op": "remove", "path": path}),
+    };
     let at = target(&reconciler_kind(), &id.namespace, &id.name);
-    person.change(&at, Request::MergePatch(patch)).await
+    person.change(&at, Request::JsonPatch(vec![same, change])).await
 }
 
 /// The module to go back to: the last one that ran, or the only one whose digest begins as asked.

@@ -16,6 +16,11 @@ use windlass_core::object::Object;
 /// Steps of what may still come. Every other one is about the module itself, which will not get better.
 const MAY_STILL_COME: [&str; 5] = ["Loaded", "Rights", "Permitted", "Synced", "Ready"];
 
+/// Reason while the status is about an older spec.
+const NO_ANSWER: &str = "NoAnswer";
+/// Reason while the status is about an older module.
+const NOT_TAKEN_UP: &str = "NotTakenUp";
+
 /// How long to wait.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Patience {
@@ -99,13 +104,15 @@ impl Ended {
         if let Some(Waiting { step, reason, message }) = &self.waiting {
             let what = if self.refused { "is refused at" } else { "waits at" };
             let still = match &self.active {
-                Some(active) => format!("; {} {} ({}) runs on", active.name, active.version, active.short_digest),
-                None => "; nothing runs".into(),
+                Some(active) if active.digest == self.digest => "It runs".into(),
+                Some(active) => format!("{} {} ({}) runs on", active.name, active.version, active.short_digest),
+                None => "Nothing runs".into(),
             };
-            let short = short(&self.digest);
+            let end = if message.ends_with(['.', '?']) { "" } else { "." };
             return Err(anyhow!(
-                "module {short} {what} {step}: {reason}: {message}{still} for Reconciler {}",
-                self.reconciler
+                "Reconciler {}: module {} {what} {step}: {reason}: {message}{end} {still}.",
+                self.reconciler,
+                short(&self.digest)
             ));
         }
         let active = self.active.clone().unwrap_or_default();
@@ -133,7 +140,7 @@ pub(super) fn status(reconciler: &Object) -> ReconcilerStatus {
 /// Where a Reconciler stands.
 pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing {
     if status.observed_generation.unwrap_or(0) < awaited.generation {
-        return waits("Loaded", "NoAnswer", "no host has looked at it yet");
+        return waits("Loaded", NO_ANSWER, "no host has looked at it yet");
     }
     let runs = status
         .active
@@ -164,7 +171,7 @@ pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing
                 type_, reason, message, ..
             }),
         ) if status.refused.is_none() || runs => waits(type_, reason, message),
-        _ => waits("Loaded", "NotTakenUp", "the host has not come to it yet"),
+        _ => waits("Loaded", NOT_TAKEN_UP, "the host has not come to it yet"),
     }
 }
 
@@ -232,16 +239,23 @@ fn ended(id: &ReconcilerId, awaited: &Awaited, seen: (ReconcilerStatus, Standing
     };
     if let (Some(waiting), Standing::Waits(_)) = (&mut waiting, &standing) {
         let seconds = timeout.as_secs_f64();
-        if status == awaited.before {
+        let is_silent = status == awaited.before;
+        let check = format!(
+            "does one run (`kubectl get pods -A -l app.kubernetes.io/name=windlass`), and does it read sources in \
+             namespace {}?",
+            id.namespace
+        );
+        if is_silent && [NO_ANSWER, NOT_TAKEN_UP].contains(&waiting.reason.as_str()) {
             waiting.reason = "NoHost".into();
-            waiting.message = format!(
-                "no host has answered within {seconds} s: its status did not change. Does one run (`kubectl get pods -A \
-                 -l app.kubernetes.io/name=windlass`), and does it read sources in namespace {}?",
-                id.namespace
-            );
+            waiting.message = format!("no host has answered within {seconds} s: the status did not change; {check}");
         } else {
             let message = waiting.message.trim_end_matches('.');
-            waiting.message = format!("{message} (waited {seconds} s; it is taken up when that comes)");
+            let silent = if is_silent {
+                format!(" No host has said anything since: {check}")
+            } else {
+                String::new()
+            };
+            waiting.message = format!("{message} (waited {seconds} s; it is taken up when that comes).{silent}");
         }
     }
     Ended {

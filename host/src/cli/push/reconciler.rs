@@ -71,7 +71,9 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
                 if field == "source" {
                     notes.push(format!("its source was {there}"));
                 }
-                patch.push(json!({"op": "add", "path": path, "value": value}));
+                // The very value that is replaced, and not the resourceVersion: a host writes its status all the time.
+                patch.push(json!({"op": "test", "path": path, "value": there}));
+                patch.push(json!({"op": "replace", "path": path, "value": value}));
                 spec.insert(field.into(), value);
             }
             (Some(value), _) => {
@@ -89,15 +91,12 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
             "the pin to {} that a rollback left is removed",
             crate::cli::taken_up::short(digest)
         ));
+        patch.push(json!({"op": "test", "path": "/spec/digest", "value": digest}));
         patch.push(json!({"op": "remove", "path": "/spec/digest"}));
     }
-    let test = |field: &str, value: &str| json!({"op": "test", "path": format!("/metadata/{field}"), "value": value});
-    let tests = [
-        test("uid", existing.uid()),
-        test("resourceVersion", existing.resource_version()),
-    ];
+    let same = json!({"op": "test", "path": "/metadata/uid", "value": existing.uid()});
     Ok(Change {
-        patch: (!patch.is_empty()).then(|| tests.into_iter().chain(patch).collect()),
+        patch: (!patch.is_empty()).then(|| std::iter::once(same).chain(patch).collect()),
         object: object(id, &spec),
         notes,
     })
@@ -196,10 +195,13 @@ mod tests {
         let change = change(&id(), &wish, Some(&existing(&there, &[]))).unwrap();
         let wanted = json!([
             {"op": "test", "path": "/metadata/uid", "value": "u"},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
-            {"op": "add", "path": "/spec/source", "value": {"configMap": {"name": "nginx"}}},
-            {"op": "add", "path": "/spec/settings", "value": {"b": 2}},
-            {"op": "add", "path": "/spec/namespaces", "value": ["team-a"]},
+            {"op": "test", "path": "/spec/source", "value": {"configMap": {"name": "old", "key": "a.wasm"}}},
+            {"op": "replace", "path": "/spec/source", "value": {"configMap": {"name": "nginx"}}},
+            {"op": "test", "path": "/spec/settings", "value": {"a": 1}},
+            {"op": "replace", "path": "/spec/settings", "value": {"b": 2}},
+            {"op": "test", "path": "/spec/namespaces", "value": ["*"]},
+            {"op": "replace", "path": "/spec/namespaces", "value": ["team-a"]},
+            {"op": "test", "path": "/spec/digest", "value": "0123456789abcdef"},
             {"op": "remove", "path": "/spec/digest"},
         ]);
         assert_eq!(json!(change.patch), wanted);

@@ -148,22 +148,38 @@ fn the_end_is_a_sentence_with_what_runs_and_where_the_module_stopped() {
     let refused = end(refused, json!({})).text().unwrap_err().to_string();
     assert_eq!(
         refused,
-        "module new is refused at Compile: Why: words; nginx 1 (old) runs on for Reconciler team-a/nginx"
+        "Reconciler team-a/nginx: module new is refused at Compile: Why: words. nginx 1 (old) runs on."
     );
 }
 
 #[test]
 fn an_unchanged_status_at_the_end_of_the_time_means_that_no_host_runs() {
-    let poor = json!({"observedGeneration": 3, "conditions": [condition("Permitted", "False", "NoAccount")]});
-    let silent = end(poor.clone(), poor.clone()).text().unwrap_err().to_string();
+    let old = json!({"observedGeneration": 2, "active": active("old")});
+    let silent = end(old.clone(), old.clone()).text().unwrap_err().to_string();
     assert!(
-        silent.contains("no host has answered within 9 s") && silent.contains("namespace team-a"),
+        silent.contains("waits at Loaded: NoHost: no host has answered within 9 s")
+            && silent.contains("namespace team-a?"),
         "{silent}"
     );
-    let waits = end(poor, json!({})).text().unwrap_err().to_string();
+    let slow = end(old, json!({})).text().unwrap_err().to_string();
     assert!(
-        waits.contains("waits at Permitted: NoAccount: NoAccount (waited 9 s") && waits.contains("nothing runs"),
-        "{waits}"
+        slow.contains("waits at Loaded: NoAnswer") && slow.contains("(waited 9 s"),
+        "{slow}"
+    );
+
+    let poor = json!({"observedGeneration": 3, "conditions": [condition("Permitted", "False", "NoAccount")],
+        "refused": refused("new", "Permitted")});
+    let waits = end(poor.clone(), json!({})).text().unwrap_err().to_string();
+    assert_eq!(
+        waits,
+        "Reconciler team-a/nginx: module new waits at Permitted: Why: words (waited 9 s; it is taken up when that \
+         comes). Nothing runs."
+    );
+    // It waited for that before: then only the host's silence may be new.
+    let still = end(poor.clone(), poor).text().unwrap_err().to_string();
+    assert!(
+        still.contains("Permitted: Why: words (waited") && still.contains("No host has said anything since"),
+        "{still}"
     );
 }
 

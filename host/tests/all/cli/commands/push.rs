@@ -78,7 +78,7 @@ fn what_a_pushed_module_waits_for_is_said_and_it_goes_on_when_it_comes() {
                 && said.contains("ServiceAccount windlass-system/push-poor does not exist"),
             "{said}"
         );
-        ensure!(said.contains("nothing runs"), "{said}");
+        ensure!(said.contains("Nothing runs."), "{said}");
         let (pushed, granted) = tokio::join!(desk.done(&line), async {
             eventually(DEADLINE, "the push waits", async || {
                 desk.there("reconciler push-poor -n windlass-system").await
@@ -146,7 +146,7 @@ fn a_refusal_of_the_module_ends_the_waiting_at_once() {
         written?;
         let said = said?;
         ensure!(
-            said.contains("is refused at Compile: TooMuchMemory: Smaller.; nothing runs"),
+            said.contains("is refused at Compile: TooMuchMemory: Smaller. Nothing runs."),
             "{said}"
         );
         Ok(())
@@ -343,6 +343,56 @@ fn a_missing_crd_is_named_with_the_command_that_installs_it() {
             "{said}"
         );
         ensure!(desk.get("configmap nginx -n windlass-system").await?.is_none());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_module_in_parts_is_taken_up_and_the_parts_go_with_the_next_that_fits_one() {
+    play(async || {
+        let desk = with_host().await;
+        let name = "push-bulky";
+        desk.namespace(name).await?;
+        desk.grant(name, NGINX).await?;
+        let large = bulky(2_500_000);
+        std::fs::write(desk.files.join("large.wasm"), &large)?;
+        let said = desk
+            .done(&format!("push large.wasm --name {name} --for-namespace {name} -o json"))
+            .await?;
+        let said: Value = serde_json::from_str(&said)?;
+        let digest = windlass::guest::digest(&large).unwrap();
+        ensure!(said["runs"] == true && said["digest"] == digest.as_str(), "{said}");
+        let parts = [
+            "push-bulky",
+            "push-bulky-part-0",
+            "push-bulky-part-1",
+            "push-bulky-part-2",
+        ];
+        ensure!(said["configMaps"] == json!(parts), "{said}");
+        desk.done(&format!("push {NGINX} --name {name}")).await?;
+        for part in &parts[1..] {
+            ensure!(
+                desk.get(&format!("configmap {part} -n {NAMESPACE}")).await?.is_none(),
+                "{part} stayed"
+            );
+        }
+        let said = desk.done(&format!("rollback {name}")).await?;
+        ensure!(said.contains(&digest[..12]), "{said}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_module_that_no_host_takes_is_refused_with_what_to_do() {
+    play(async || {
+        let desk = without_host().await;
+        std::fs::write(desk.files.join("huge.wasm"), bulky(17 << 20))?;
+        let said = desk.refused("push huge.wasm --name huge").await?;
+        ensure!(
+            said.contains("a host takes at most 16777216") && said.contains("opt-level = \"z\""),
+            "{said}"
+        );
+        ensure!(desk.get("configmap huge-part-0 -n windlass-system").await?.is_none());
         Ok(())
     });
 }
