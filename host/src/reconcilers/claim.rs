@@ -100,12 +100,13 @@ pub(super) fn take(host: &Host, id: &ReconcilerId, reconciler: &Object, claim: &
             let status = status::of(&other);
             status
                 .claim
-                .filter(|_| status.active.is_some() && !host.slots.is_known(&other_id))
+                .filter(|_| status.active.is_some() && !host.slots.is_settled(&other_id))
         });
         if !theirs.is_some_and(|theirs| theirs.exclusive && theirs.overlaps(claim)) {
             continue;
         }
         if age(&other) < age(reconciler) {
+            host.running.unclaim(id);
             settle::stop_deciding(host, id);
             let message = format!(
                 "{} are taken care of by Reconciler {other_id}, which is older; only one may write their status or \

@@ -46,6 +46,14 @@ pub(super) async fn ensure(host: &Host, id: &ReconcilerId) -> Result<(), WriteEr
         name_refused(host, id, &config_map).await;
         return Ok(());
     }
+    // Whoever deletes the ConfigMap and then its Reconciler must not find that one made again, in whatever order the watches
+    // say so.
+    let target = Target::of(&control::config_maps(namespace).kind, &config_map);
+    match host.cluster.get(&target).await {
+        Ok(Some(live)) if !live.is_being_deleted() && live.label(LABEL_MODULE) == Some("true") => {}
+        Ok(_) => return Ok(()),
+        Err(error) => return Err(WriteError::Unavailable(error.to_string())),
+    }
     match host.cluster.apply(&creation(host, id)).await {
         Ok(made) => {
             tracing::info!(reconciler = %id, "made for a drop-in ConfigMap");

@@ -53,11 +53,13 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     if outcome.halt == Some(Halt::NotYet) {
         return Ended::Done;
     }
-    if host.running.active(id).is_none() && host.running.unclaim(id) {
-        claim::freed(host);
+    if host.running.active(id).is_none() {
+        // One that cannot run keeps nobody else from it.
+        host.running.unclaim(id);
     }
     let reconciler = approval::fresh(host, &reconciler);
     let written = status::write(host, id, &reconciler, &spec, &outcome).await;
+    host.slots.note_settled(id);
     if outcome.swapped {
         kept::collect(host).await;
     }
@@ -143,11 +145,12 @@ async fn settled(
 
 /// Takes no more decisions for a Reconciler, and gives back what it claimed. Its watches stay, so that it can go on at once.
 pub(super) fn stop_deciding(host: &Host, id: &ReconcilerId) {
-    if host.running.deactivate(id).is_some() {
+    let ran = host.running.deactivate(id).is_some();
+    if ran {
         tracing::info!(reconciler = %id, "no decisions are taken any more");
     }
     host.decisions.forget_lane(id);
-    if host.running.unclaim(id) {
+    if host.running.unclaim(id) || ran {
         claim::freed(host);
     }
 }

@@ -18,6 +18,8 @@ pub struct Slots {
     slots: Mutex<HashMap<ReconcilerId, Slot>>,
     /// The ConfigMaps that a source was read from.
     sources: Mutex<HashMap<ReconcilerId, BTreeSet<String>>>,
+    /// Those whose status says what this host knows of them.
+    settled: Mutex<BTreeSet<ReconcilerId>>,
     /// What was said on a ConfigMap, by its uid, so that it is not said at each look.
     told: Mutex<HashMap<ReconcilerId, (String, String)>>,
 }
@@ -30,9 +32,13 @@ impl Slots {
             .is_some_and(|names| names.contains(config_map))
     }
 
-    /// Whether a Reconciler was settled before, and is not being settled now.
-    pub(super) fn is_known(&self, id: &ReconcilerId) -> bool {
-        lock(&self.slots).contains_key(id)
+    /// Whether the status of a Reconciler says what this host knows, not what the one before it knew.
+    pub(super) fn is_settled(&self, id: &ReconcilerId) -> bool {
+        lock(&self.settled).contains(id)
+    }
+
+    pub(super) fn note_settled(&self, id: &ReconcilerId) {
+        lock(&self.settled).insert(id.clone());
     }
 
     /// Whether this was not said about the object yet; it counts as said from now on.
@@ -61,6 +67,7 @@ impl Slots {
     pub(super) fn forget(&self, id: &ReconcilerId) {
         lock(&self.slots).remove(id);
         lock(&self.sources).remove(id);
+        lock(&self.settled).remove(id);
     }
 }
 

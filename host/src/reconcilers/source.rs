@@ -122,7 +122,7 @@ impl Reading<'_> {
             let Some(config_map) = self.get(name).await? else {
                 let place = format!("ConfigMap {}/{name}", self.id.namespace);
                 let of = index.parts.len();
-                return Err(incomplete(format!("part {number} of {of}, {place}, is not there")));
+                return Err(incomplete(&format!("part {number} of {of}, {place}, is not there")));
             };
             all.extend(parts::part(&config_map, key.as_deref()).map_err(lack)?);
             if all.len() > guest::MAX_MODULE {
@@ -174,7 +174,7 @@ async fn whole(
         };
         let message =
             format!("the parts together {are} and not {announced}, as is announced: some are of another version");
-        return Err(incomplete(message));
+        return Err(incomplete(&message));
     }
     // Of bytes that cannot even be unpacked, their own digest names what is refused.
     let digest = digest.unwrap_or_else(|_| {
@@ -189,11 +189,11 @@ async fn whole(
 fn lack(lack: Lack) -> Halt {
     match lack {
         Lack::Refused(refused) => Halt::Refused(refused),
-        Lack::Incomplete(message) => incomplete(message),
+        Lack::Incomplete(message) => incomplete(&message),
     }
 }
 
-fn incomplete(what: String) -> Halt {
+fn incomplete(what: &str) -> Halt {
     let message = format!("{what}; what ran goes on, and the module is taken up when it is complete");
     Halt::watched(Gate::Loaded, Reason::Incomplete, message)
 }

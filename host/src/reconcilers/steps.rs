@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! load -> describe -> rights approved -> account consents -> rights granted -> kinds served -> watches listed
-//!   -> primaries claimed -> those that leave the claim released -> swap
+//!   -> primaries that leave the claim released -> primaries claimed -> swap
 //! ```
 
 use super::choose::Candidate;
@@ -69,7 +69,6 @@ pub(super) async fn take(
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
     synced(host, id, &watched)?;
     let claim = Claim::of(&manifest, &namespaces);
-    claim::take(host, id, reconciler, &claim)?;
     match release::leavers(host, reconciler, &actor, status.claim.as_ref(), &claim, &watched).await {
         Ok(()) => {}
         Err(Halt::Waiting {
@@ -87,6 +86,8 @@ pub(super) async fn take(
     release::hold(host, reconciler, &manifest)
         .await
         .map_err(|error| Halt::waiting(Gate::Permitted, Reason::ClusterUnavailable, error.to_string()))?;
+    // The last one: whoever cannot run keeps nobody else from it.
+    claim::take(host, id, reconciler, &claim)?;
     let Candidate { digest, settings, .. } = candidate;
     let policy = spec.policy();
     if let Some(active) = host.running.active(id)

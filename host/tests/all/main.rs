@@ -25,4 +25,5 @@ mod scenarios;
 mod rbac;
 mod spec_on_real;
 mod stop;
+mod modules;
 mod walk;

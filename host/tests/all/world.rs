@@ -322,6 +322,18 @@ pub(crate) fn module(name: &str) -> Vec<u8> {
     windlass_artifacts::bytes(found.expect("there is a guest of this name").1)
 }
 
+/// The same guest as other bytes: a custom section changes nothing else.
+pub(crate) fn variant(guest: &str, number: u8) -> Vec<u8> {
+    let mut bytes = module(guest);
+    bytes.extend_from_slice(&[0, 3, 1, b'x', number]);
+    bytes
+}
+
+/// The digest of a module.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    windlass::guest::digest(bytes).unwrap()
+}
+
 /// Bytes as they are in binaryData.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)

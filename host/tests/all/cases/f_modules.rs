@@ -1,7 +1,7 @@
 //! Group F: the life of modules: loading, swapping, and bytes that are none.
 
 use crate::things::{deployments, friend, hostile, hostiles, in_team, nginx, nginxes};
-use crate::world::{World, module};
+use crate::world::{World, module, variant};
 use serde_json::{Value, json};
 use windlass_core::decision::Propagation;
 
@@ -12,13 +12,6 @@ fn wat(text: &str) -> Vec<u8> {
 /// A component that no host of ours can use.
 fn wrong_world() -> Vec<u8> {
     wat(r#"(component (instance $i) (export "wasi:cli/run@0.2.0" (instance $i)))"#)
-}
-
-/// The same guest as other bytes: a custom section changes nothing else.
-fn variant(guest: &str, number: u8) -> Vec<u8> {
-    let mut bytes = module(guest);
-    bytes.extend_from_slice(&[0, 3, 1, b'x', number]);
-    bytes
 }
 
 async fn until_refused(world: &World, name: &str, wanted: &str) -> Value {
