@@ -132,7 +132,7 @@ fn without_a_host_the_end_of_the_time_says_so() {
 fn a_refusal_of_the_module_ends_the_waiting_at_once() {
     play(async || {
         let desk = without_host().await;
-        let line = format!("push {NGINX} --name bad --timeout 60s");
+        let line = format!("push {NGINX} --name bad --timeout 1h");
         let (said, written) = tokio::join!(desk.refused(&line), async {
             let there = eventually(DEADLINE, "it is pushed", async || {
                 desk.there("reconciler bad -n windlass-system").await

@@ -1,6 +1,8 @@
 //! Releases primaries with a person's own rights, where no host does.
 
 use super::*;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
 
 const NGINX_KIND: &str = "nginx.stable.underneathall.com";
 
@@ -144,19 +146,14 @@ fn primaries_that_somebody_changes_all_the_time_are_released_all_the_same() {
     play(async || {
         let desk = without_host().await;
         held(desk, "release-busy", "busy", 4).await?;
+        let kind = GroupVersionKind::gvk("stable.underneathall.com", "v1", "Nginx");
+        let kind = ApiResource::from_gvk_with_plural(&kind, "nginx");
+        let api: Api<DynamicObject> = Api::namespaced_with(desk.cluster.client().await?, "release-busy", &kind);
         let busy = async {
             for round in 0.. {
-                let annotate = format!("round={round}");
-                let all = [
-                    "annotate",
-                    "nginx",
-                    "--all",
-                    "-n",
-                    "release-busy",
-                    "--overwrite",
-                    &annotate,
-                ];
-                desk.cluster.kubectl(&all).await?;
+                let patch = json!({"metadata": {"annotations": {"round": round.to_string()}}});
+                let name = format!("web-{}", round % 3 + 1);
+                api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
             }
             Ok::<(), anyhow::Error>(())
         };
