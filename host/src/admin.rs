@@ -2,6 +2,7 @@
 
 use crate::control;
 use crate::host::Host;
+use crate::metrics::Gauges;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -40,5 +41,10 @@ async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, String) {
 }
 
 async fn metrics(State(host): State<Arc<Host>>) -> String {
-    host.metrics.text(host.decisions.depth(), host.running.active_count())
+    host.metrics.text(&Gauges {
+        queue_depth: host.decisions.depth(),
+        reconcilers_active: host.running.active_count(),
+        watches: host.watches.keys().len(),
+        tasks: tokio::runtime::Handle::current().metrics().num_alive_tasks(),
+    })
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use windlass_core::backoff::Backoff;
 use windlass_core::change::Change;
 use windlass_core::key::{Key, PrimaryName, ReconcilerId};
@@ -49,6 +50,8 @@ pub struct Host {
     pub running: Running,
     /// What settling remembers of each Reconciler.
     pub slots: Slots,
+    /// When it was put together.
+    pub started: Instant,
     /// Counts and times.
     pub metrics: Metrics,
     /// What runs, until it is stopped.
@@ -84,6 +87,7 @@ impl Host {
             settling: Queue::new(SETTLING_BACKOFF),
             running: Running::default(),
             slots: Slots::default(),
+            started: Instant::now(),
             metrics: Metrics::new(loader.metrics()),
             workers: Mutex::new(JoinSet::new()),
             seed_key: OnceCell::new(),

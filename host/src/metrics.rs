@@ -70,7 +70,22 @@ pub struct Metrics {
     pub panics: Counter,
     queue_depth: Gauge,
     reconcilers_active: Gauge,
+    watches: Gauge,
+    tasks: Gauge,
     registry: Registry,
+}
+
+/// What is counted at the moment of asking.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gauges {
+    /// Primaries that wait for a decision.
+    pub queue_depth: usize,
+    /// Reconcilers whose module runs.
+    pub reconcilers_active: usize,
+    /// Watches that are open.
+    pub watches: usize,
+    /// Tasks of the executor.
+    pub tasks: usize,
 }
 
 impl Metrics {
@@ -85,6 +100,8 @@ impl Metrics {
             panics: Counter::default(),
             queue_depth: Gauge::default(),
             reconcilers_active: Gauge::default(),
+            watches: Gauge::default(),
+            tasks: Gauge::default(),
             registry: Registry::with_prefix("windlass"),
         };
         metrics.register();
@@ -133,6 +150,8 @@ impl Metrics {
             "Reconcilers whose module runs",
             self.reconcilers_active.clone(),
         );
+        registry.register("watches", "Watches that are open", self.watches.clone());
+        registry.register("tasks", "Tasks of the executor", self.tasks.clone());
     }
 
     /// Counts a decision.
@@ -182,10 +201,15 @@ impl Metrics {
     }
 
     /// Everything in the Prometheus text format, with the gauges as they are now.
-    pub fn text(&self, queue_depth: usize, reconcilers_active: usize) -> String {
-        self.queue_depth.set(i64::try_from(queue_depth).unwrap_or(i64::MAX));
-        self.reconcilers_active
-            .set(i64::try_from(reconcilers_active).unwrap_or(i64::MAX));
+    pub fn text(&self, now: &Gauges) -> String {
+        for (gauge, value) in [
+            (&self.queue_depth, now.queue_depth),
+            (&self.reconcilers_active, now.reconcilers_active),
+            (&self.watches, now.watches),
+            (&self.tasks, now.tasks),
+        ] {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The modules in use, by digest. Holds none itself: the last user's end is the module's.
 #[derive(Debug, Default)]
 pub struct Modules {
-    /// Held while a module is loaded, so that whoever wants the same one finds it.
-    turn: tokio::sync::Mutex<()>,
+    /// One lock for each module that is being loaded, so that whoever wants the same one finds it, and whoever wants
+    /// another does not wait.
+    loading: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     by_digest: Mutex<HashMap<String, Weak<Module>>>,
 }
 
@@ -31,7 +32,13 @@ impl Modules {
         digest: &str,
         load: impl Future<Output = Result<Module, E>>,
     ) -> Result<Arc<Module>, E> {
-        let _turn = self.turn.lock().await;
+        let mine = {
+            let mut loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lock that only this map knows is nobody's any more.
+            loading.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(loading.entry(digest.to_owned()).or_default())
+        };
+        let _turn = mine.lock().await;
         match self.get(digest) {
             Some(shared) => Ok(shared),
             None => Ok(self.share(load.await?)),

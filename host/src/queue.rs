@@ -207,6 +207,11 @@ impl<K: Queued> Queue<K> {
         self.lock().running.iter().any(|key| key.lane() == *lane)
     }
 
+    /// Whether this very key is being run.
+    pub fn is_running_now(&self, key: &K) -> bool {
+        self.lock().running.contains(key)
+    }
+
     /// Whether nothing runs and nothing waits; keys with a delay do not count.
     pub fn is_idle(&self) -> bool {
         let state = self.lock();

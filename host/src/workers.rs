@@ -12,8 +12,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How many Reconcilers are looked at at once; one that compiles does not delay the others.
-const SETTLING_WORKERS: usize = 4;
+/// How many Reconcilers are looked at at once; those that wait for a compiler do not delay the others.
+const SETTLING_WORKERS: usize = 8;
 /// How long running decisions may take to end when the host stops.
 const STOP_DEADLINE: Duration = Duration::from_secs(15);
 

@@ -14,14 +14,20 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Takes modules up, one at a time: compiling is the one thing here that needs a whole processor for seconds.
+/// How many modules are unpacked, looked at and read from the cache at once; each may take 64 MiB meanwhile.
+const LOOKING: usize = 2;
+/// How many are compiled at once, which needs a whole processor for seconds. What is in the cache does not wait for them.
+const COMPILING: usize = 2;
+
+/// Takes modules up, few at a time.
 #[derive(Clone, Debug)]
 pub struct Loader {
     runtime: Runtime,
     compiler: Compiler,
     cache: Option<Cache>,
     metrics: CompileMetrics,
-    one_at_a_time: Arc<Semaphore>,
+    looking: Arc<Semaphore>,
+    compiling: Arc<Semaphore>,
 }
 
 /// The right to load a module now. Work on a thread holds it to its end, also when nobody waits for it any more.
@@ -38,6 +44,28 @@ struct Checked {
     interface: Interface,
 }
 
+/// A module that was looked at, with what the cache has of it.
+struct Looked {
+    checked: Checked,
+    entry: Option<Arc<Entry>>,
+    kept: Option<ReconcilerPre<State>>,
+    started: Instant,
+}
+
+/// Waits for a turn.
+async fn wait_for_turn(of: &Arc<Semaphore>) -> Result<Turn, Refusal> {
+    match Arc::clone(of).acquire_owned().await {
+        Ok(permit) => Ok(Turn {
+            _permit: Arc::new(permit),
+        }),
+        Err(_) => Err(Refusal::new(
+            Step::Compile,
+            Refusal::HOST,
+            "The host stops. Nothing has to be done.",
+        )),
+    }
+}
+
 impl Loader {
     /// Makes a loader for guests of this runtime, without a cache.
     pub fn new(runtime: Runtime, compiler: Compiler) -> Self {
@@ -46,7 +74,8 @@ impl Loader {
             compiler,
             cache: None,
             metrics: CompileMetrics::default(),
-            one_at_a_time: Arc::new(Semaphore::new(1)),
+            looking: Arc::new(Semaphore::new(LOOKING)),
+            compiling: Arc::new(Semaphore::new(COMPILING)),
         }
     }
 
@@ -94,28 +123,57 @@ impl Loader {
     }
 
     async fn load_within_time(&self, bytes: Vec<u8>, key: Option<CacheKey>) -> Result<Module, Refusal> {
-        let Ok(permit) = Arc::clone(&self.one_at_a_time).acquire_owned().await else {
-            return Err(Refusal::new(
-                Step::Compile,
-                Refusal::HOST,
-                "The host stops. Nothing has to be done.",
-            ));
+        let turn = wait_for_turn(&self.looking).await?;
+        let looked = self.within_time(self.look(bytes, key, &turn)).await?;
+        drop(turn);
+        let Looked {
+            checked,
+            entry,
+            kept,
+            started,
+        } = looked;
+        let Checked {
+            digest,
+            size,
+            component,
+            interface,
+        } = checked;
+        let pre = match kept {
+            Some(pre) => pre,
+            None => {
+                let turn = wait_for_turn(&self.compiling).await?;
+                self.within_time(self.compiled(component, entry, &turn)).await?
+            }
         };
-        let turn = Turn {
-            _permit: Arc::new(permit),
-        };
-        let limit = self.runtime.capacity().compile;
-        match tokio::time::timeout(limit, self.take_up(bytes, key, &turn)).await {
-            Ok(loaded) => loaded,
-            Err(_) => Err(compile::exceeded(&format!(
-                "took longer than {} s",
-                limit.as_secs_f64()
-            ))),
-        }
+        let strict = interface.is_strict();
+        let Interface { imports, .. } = interface;
+        Ok(Module {
+            loaded: Arc::new(Loaded {
+                runtime: self.runtime.clone(),
+                pre,
+                digest,
+                denials: Arc::default(),
+            }),
+            size,
+            strict,
+            imports: imports.into_iter().collect(),
+            compile_time: started.elapsed(),
+        })
     }
 
-    /// All steps up to a module that can be instantiated.
-    async fn take_up(&self, bytes: Vec<u8>, key: Option<CacheKey>, turn: &Turn) -> Result<Module, Refusal> {
+    /// Waiting for a turn does not count: a busy host is not the module's fault.
+    async fn within_time<T>(&self, work: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+        let limit = self.runtime.capacity().compile;
+        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+            Err(compile::exceeded(&format!(
+                "took longer than {} s",
+                limit.as_secs_f64()
+            )))
+        })
+    }
+
+    /// What can be told without compiling, and what was compiled before.
+    async fn look(&self, bytes: Vec<u8>, key: Option<CacheKey>, turn: &Turn) -> Result<Looked, Refusal> {
         let cache = self.cache.clone().zip(key);
         let engine = self.runtime.engine().clone();
         let (checked, entry) = turn
@@ -133,23 +191,11 @@ impl Loader {
             Some(entry) => self.kept(Arc::clone(entry), turn).await?,
             None => None,
         };
-        let pre = match kept {
-            Some(pre) => pre,
-            None => self.compiled(checked.component, entry, turn).await?,
-        };
-        let strict = checked.interface.is_strict();
-        let Interface { imports, .. } = checked.interface;
-        Ok(Module {
-            loaded: Arc::new(Loaded {
-                runtime: self.runtime.clone(),
-                pre,
-                digest: checked.digest,
-                denials: Arc::default(),
-            }),
-            size: checked.size,
-            strict,
-            imports: imports.into_iter().collect(),
-            compile_time: started.elapsed(),
+        Ok(Looked {
+            checked,
+            entry,
+            kept,
+            started,
         })
     }
 

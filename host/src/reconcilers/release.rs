@@ -8,7 +8,7 @@ use crate::cluster::WatchKey;
 use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
-use crate::running::Watched;
+use crate::running::Activation;
 use crate::store::Sync;
 use crate::store::watches::User;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_core::decision::Severity;
-use windlass_core::key::ReconcilerId;
+use windlass_core::key::{Key, PrimaryName, ReconcilerId};
 use windlass_core::manifest::{Manifest, Projection};
 use windlass_core::names::{FINALIZER_RELEASE, HOST_FIELD_MANAGER, finalizer};
 use windlass_core::object::Object;
@@ -95,37 +95,48 @@ pub(super) async fn release(host: &Arc<Host>, reconciler: &Object) -> Ended {
     }
 }
 
-/// Takes our finalizer off the primaries that were claimed before and are no longer: another kind, or fewer namespaces.
+/// The watches that show the primaries which were claimed before and are no longer: of another kind, or in fewer
+/// namespaces.
+pub(super) fn leaving(reconciler: &Object, before: Option<&Claim>, now: &Claim) -> BTreeSet<WatchKey> {
+    let Some(before) = before.filter(|before| is_held(reconciler) && *before != now) else {
+        return BTreeSet::new();
+    };
+    let same_kind = before.is_of_same_kind(now);
+    let mut scopes = before.scopes();
+    scopes.retain(|scope| !same_kind || !now.covers(scope.as_deref().or(Some("*"))));
+    watches(&before.kind(), scopes)
+}
+
+/// Takes our finalizer off the primaries that have left the claim. To be called when the module that runs does not claim
+/// them any more: the one before it would put the finalizer back.
 pub(super) async fn leavers(
     host: &Host,
     reconciler: &Object,
-    actor: &Actor,
+    activation: &Activation,
     before: Option<&Claim>,
-    now: &Claim,
-    watched: &Watched,
 ) -> Result<(), Halt> {
-    let Some(before) = before.filter(|before| is_held(reconciler) && *before != now) else {
+    let now = &activation.claim;
+    let keys = leaving(reconciler, before, now);
+    let Some(before) = before.filter(|_| !keys.is_empty()) else {
         return Ok(());
     };
     let same_kind = before.is_of_same_kind(now);
-    let leaves = |namespace: Option<&str>| !same_kind || !now.covers(namespace);
-    let scopes = before.scopes();
-    if same_kind && scopes.iter().all(|scope| now.covers(scope.as_deref().or(Some("*")))) {
-        return Ok(());
-    }
-    let id = &actor.reconciler;
-    let keys = watches(&before.kind(), scopes);
-    let mut all = watched.keys();
-    all.extend(keys.iter().cloned());
-    if let Some(active) = host.running.active(id) {
-        all.extend(active.watched.keys());
-    }
-    host.watches.require(&User::Reconciler(id.clone()), &all);
-    let_go(host, actor, before, &keys, |primary| leaves(primary.namespace())).await
+    let leaves = |primary: &Object| !same_kind || !now.covers(primary.namespace());
+    let left = let_go(host, &activation.actor, before, &keys, leaves).await;
+    let Err(Halt::Waiting {
+        reason: Reason::ApplyForbidden,
+        message,
+        ..
+    }) = left
+    else {
+        return left;
+    };
+    left_behind(host, reconciler, message).await;
+    Ok(())
 }
 
 /// Says that primaries keep our finalizer because nobody may take it off any more; the new claim does not wait for it.
-pub(super) async fn left_behind(host: &Host, reconciler: &Object, why: String) {
+async fn left_behind(host: &Host, reconciler: &Object, why: String) {
     let event = EventNote {
         severity: Severity::Warning,
         reason: "NotReleased".into(),
@@ -186,6 +197,14 @@ async fn let_go(
             let Some(write) = plan::release(actor, &kind, &primary) else {
                 continue;
             };
+            if host
+                .decisions
+                .is_running_now(&Key::new(id.clone(), PrimaryName::of(&primary)))
+            {
+                // A decision that began before may be about to store the finalizer.
+                host.settling.add_after(id.clone(), RUNNING_AGAIN);
+                return Err(Halt::NotYet);
+            }
             match host.cluster.apply(&write).await {
                 Ok(Some(released)) => {
                     host.store.overlay(key, released);

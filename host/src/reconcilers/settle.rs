@@ -108,6 +108,16 @@ async fn bring_about(
         }
     }
     let after = host.running.active(&id);
+    if let Some(active) = &after {
+        match release::leavers(host, reconciler, active, status.claim.as_ref()).await {
+            Ok(()) => {}
+            Err(Halt::NotYet) => outcome.leaving = true,
+            Err(halt) => {
+                tracing::warn!(reconciler = %id, "primaries that are not claimed any more wait: {}", halt.message());
+                (outcome.leaving, outcome.unfinished) = (true, true);
+            }
+        }
+    }
     outcome.swapped = before.map(|before| before.digest.clone()) != after.map(|after| after.digest.clone());
     outcome
 }

@@ -43,6 +43,8 @@ pub(super) struct Outcome {
     pub(super) candidate: Option<String>,
     /// What of the source is not taken up because another module is pinned.
     pub(super) mismatch: Option<String>,
+    /// Primaries that are not claimed any more still have to be released.
+    pub(super) leaving: bool,
     /// Another module runs than before, or none.
     pub(super) swapped: bool,
     /// Something besides has to be tried again.
@@ -113,8 +115,10 @@ pub(super) async fn write(
         observed_generation: reconciler.generation(),
         earlier: earlier(&before, runs.as_ref()),
         active: runs,
+        // What is still to be released stays claimed, so that a restart does not forget it.
         claim: active
             .as_ref()
+            .filter(|_| !outcome.leaving)
             .map(|active| active.claim.clone())
             .or_else(|| before.claim.clone()),
         approved: approval::noted(spec, &before, active.as_ref().map(|active| &active.manifest)),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! load -> describe -> rights approved -> account consents -> rights granted -> kinds served -> watches listed
-//!   -> primaries that leave the claim released -> primaries claimed -> swap
+//!   -> primaries claimed -> swap
 //! ```
 
 use super::choose::Candidate;
@@ -10,8 +10,8 @@ use super::halt::{Gate, Halt};
 use super::slot::{Loaded, Slot};
 use super::{approval, claim, consent, release, secrets, settle};
 use crate::api::{Claim, ReconcilerSpec, ReconcilerStatus, Refused};
-use crate::cluster::ReadError;
-use crate::guest::{DESCRIBE_TIME, Limits};
+use crate::cluster::{ReadError, WatchKey};
+use crate::guest::{DESCRIBE_TIME, Limits, Step};
 use crate::host::Host;
 use crate::running::{Activation, Watched};
 use crate::store::Sync;
@@ -32,6 +32,9 @@ use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
 use windlass_core::write::{Actor, Identity};
 
+/// How long after its start a host believes what the one before it refused.
+const STARTING: Duration = Duration::from_secs(60);
+
 /// Takes every step; the module runs when this gives `Ok`.
 pub(super) async fn take(
     host: &Arc<Host>,
@@ -43,7 +46,7 @@ pub(super) async fn take(
 ) -> Result<Arc<Activation>, Halt> {
     let id = &ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
     let limits = limits(spec);
-    let manifest = module(host, id, spec, slot, candidate, &limits).await?;
+    let manifest = module(host, id, spec, status, slot, candidate, &limits).await?;
     approval::given(reconciler, spec, status, &manifest, &candidate.digest)?;
     let actor = Actor {
         reconciler: id.clone(),
@@ -67,17 +70,9 @@ pub(super) async fn take(
     let module = Arc::clone(&loaded.module);
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
-    synced(host, id, &watched)?;
     let claim = Claim::of(&manifest, &namespaces);
-    match release::leavers(host, reconciler, &actor, status.claim.as_ref(), &claim, &watched).await {
-        Ok(()) => {}
-        Err(Halt::Waiting {
-            reason: Reason::ApplyForbidden,
-            message,
-            ..
-        }) => release::left_behind(host, reconciler, message).await,
-        Err(halt) => return Err(halt),
-    }
+    let leaving = release::leaving(reconciler, status.claim.as_ref(), &claim);
+    synced(host, id, &watched, &leaving)?;
     let seed_key = if manifest.needs_seed {
         Some(host.seed_key().await.map_err(seed_halt)?)
     } else {
@@ -122,6 +117,7 @@ pub(super) async fn take(
             policy,
             unfinalized: Mutex::default(),
         },
+        &leaving,
     ))
 }
 
@@ -146,6 +142,7 @@ async fn module(
     host: &Arc<Host>,
     id: &ReconcilerId,
     spec: &ReconcilerSpec,
+    status: &ReconcilerStatus,
     slot: &mut Slot,
     candidate: &mut Candidate,
     limits: &Limits,
@@ -155,6 +152,9 @@ async fn module(
         && (refused, with, within) == (&digest, &settings, limits)
     {
         return Err(Halt::Refused(why.clone()));
+    }
+    if let Some(why) = refused_before(host, id, status, &digest) {
+        return Err(Halt::Refused(why));
     }
     if let Some(Loaded {
         described: Some((with, manifest)),
@@ -217,6 +217,19 @@ async fn module(
         loaded.described = Some((settings, manifest.clone()));
     }
     Ok(manifest)
+}
+
+/// What the host before this one refused for its bytes is believed while this one starts, and tried after that: twenty
+/// modules that no compiler ends with must not keep one that is good from its start.
+fn refused_before(host: &Host, id: &ReconcilerId, status: &ReconcilerStatus, digest: &str) -> Option<Refused> {
+    let left = STARTING.checked_sub(host.started.elapsed())?;
+    let of_bytes = [Step::Unpack, Step::Inspect, Step::Compile].map(|step| step.to_string());
+    let refused = status.refused.as_ref()?;
+    if refused.digest != digest || !of_bytes.contains(&refused.step) {
+        return None;
+    }
+    host.settling.add_after(id.clone(), left);
+    Some(refused.clone())
 }
 
 /// The claim: where its primaries are.
@@ -308,8 +321,9 @@ async fn kinds(host: &Host, manifest: &Manifest) -> Result<(Served, Vec<KindRef>
 }
 
 /// Opens the watches beside those that run, and waits until each was listed: no guest is called before.
-fn synced(host: &Host, id: &ReconcilerId, watched: &Watched) -> Result<(), Halt> {
+fn synced(host: &Host, id: &ReconcilerId, watched: &Watched, leaving: &BTreeSet<WatchKey>) -> Result<(), Halt> {
     let mut keys = watched.keys();
+    keys.extend(leaving.iter().cloned());
     if let Some(active) = host.running.active(id) {
         keys.extend(active.watched.keys());
     }
@@ -335,7 +349,7 @@ fn synced(host: &Host, id: &ReconcilerId, watched: &Watched) -> Result<(), Halt>
 }
 
 /// Replaces what runs, and has every primary decided again: at once if nothing ran before, else at a bounded rate.
-fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
+fn swap(host: &Arc<Host>, activation: Activation, leaving: &BTreeSet<WatchKey>) -> Arc<Activation> {
     let activation = Arc::new(activation);
     let id = &activation.id;
     tracing::info!(
@@ -346,8 +360,9 @@ fn swap(host: &Arc<Host>, activation: Activation) -> Arc<Activation> {
         "module taken up"
     );
     let before = host.running.activate(Arc::clone(&activation));
-    host.watches
-        .require(&User::Reconciler(id.clone()), &activation.watched.keys());
+    let mut keys = activation.watched.keys();
+    keys.extend(leaving.iter().cloned());
+    host.watches.require(&User::Reconciler(id.clone()), &keys);
     for (number, primary) in activation.primaries(&host.store).iter().enumerate() {
         let key = activation.key(PrimaryName::of(primary));
         match &before {

@@ -235,7 +235,7 @@ async fn f_15_one_module_for_twenty_reconcilers_is_compiled_once() {
         "in {SYSTEM}"
     );
     assert_eq!(world.host.loader.metrics().compiles.get(), 1);
-    let text = world.host.metrics.text(0, 0);
+    let text = world.host.metrics.text(&Default::default());
     assert!(text.contains("windlass_compiles_total 1"), "{text}");
 }
 
@@ -248,7 +248,7 @@ async fn f_09_a_host_that_starts_again_runs_what_its_own_key_vouches_for_and_not
         let host = Host::new(Settings::new(SYSTEM), Arc::new(cluster.clone()), loader);
         let friend = windlass_artifacts::bytes(windlass_artifacts::FRIEND);
         host.load(friend).await.unwrap();
-        let text = host.metrics.text(0, 0);
+        let text = host.metrics.text(&Default::default());
         let count = |name: &str| text.lines().any(|line| line == format!("windlass_{name} 1"));
         let results = ["hit", "miss", "forged", "torn", "unwritable"];
         let result = results.map(|result| count(&format!("compile_cache_total{{result=\"{result}\"}}")));

@@ -26,4 +26,5 @@ mod rbac;
 mod spec_on_real;
 mod stop;
 mod modules;
+mod soak;
 mod walk;

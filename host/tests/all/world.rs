@@ -231,7 +231,7 @@ impl World {
 
     /// How many decisions a guest has taken under this host, by their result, such as `Decided`.
     pub(crate) fn decisions(&self, guest: &str, result: &str) -> usize {
-        let text = self.host.metrics.text(0, 0);
+        let text = self.host.metrics.text(&Default::default());
         let wanted = format!("guest=\"{guest}\",result=\"{result}\"");
         let line = text.lines().find(|line| line.contains(&wanted));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
