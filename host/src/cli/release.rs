@@ -20,9 +20,11 @@ use windlass_core::object::Object;
 /// Takes a Reconciler's finalizer off its primaries with your own rights, where no host does it; children stay
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  windlass release nginx                                     all primaries, and the Reconciler if it is being deleted
-  windlass release nginx -n team-a --primary team-a/web      this one
-  windlass release nginx --kind nginx.stable.underneathall.com --yes   the Reconciler is gone already")]
+  windlass release nginx
+  windlass release nginx -n team-a --primary team-a/web
+  windlass release nginx --kind nginx.stable.underneathall.com --yes
+
+Without --primary, a Reconciler that is being deleted is let go too. --kind is for one that is gone already.")]
 pub(super) struct ReleaseArguments {
     /// Name of the Reconciler
     #[arg(value_parser = super::reconciler_name)]

@@ -138,6 +138,10 @@ async fn stop_host(person: &Person, namespace: &str, progress: &mut Progress) ->
     progress.show(&format!("stopping the host: Deployment {namespace}/{HOST}"));
     person.delete(&deployments(), &deployment).await?;
     let selector = selector(&deployment);
+    if selector.is_empty() {
+        progress.note("the Deployment does not say by labels which pods are its own: they are not waited for");
+        return Ok(true);
+    }
     let what = format!("the pods of Deployment {namespace}/{HOST}");
     until_gone(&what, async || {
         let pods = person
