@@ -47,4 +47,4 @@ pub use limits::{DESCRIBE_TIME, Limits};
 pub use load::Loader;
 pub use module::Module;
 pub use refusal::{Refusal, Step};
-pub use runtime::{Capacity, Runtime, RuntimeError};
+pub use runtime::{Allocation, Capacity, Interruption, Runtime, RuntimeError};

@@ -4,7 +4,7 @@ use super::bindings::Reconciler;
 use super::limits::{Limits, MAX_STACK};
 use super::sandbox;
 use super::state::State;
-use super::ticker::Ticker;
+use super::ticker::{Running, Ticker};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -31,6 +31,33 @@ pub struct Capacity {
     pub compile: Duration,
     /// Address space of the child that compiles, in bytes.
     pub compile_memory: u64,
+    /// Where instances lie.
+    pub allocation: Allocation,
+    /// What stops a guest whose running time is used up.
+    pub interruption: Interruption,
+}
+
+/// Where instances lie. Only for measuring is there a choice: `windlass-bench` compares them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocation {
+    /// In slots that are reserved once: nothing is mapped for a decision, and their number is bounded (E-11).
+    #[default]
+    Pooling,
+    /// Mapped for each decision and unmapped after it.
+    OnDemand,
+}
+
+/// What stops a guest whose running time is used up. Only for measuring is there a choice: `windlass-bench` compares
+/// them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interruption {
+    /// A clock that the guest looks at: it measures time, and costs next to nothing.
+    #[default]
+    Epoch,
+    /// The guest counts what it executes. Never yields to others, and takes an operation for a nanosecond. Code that
+    /// counts is other code, which [`Compiler::Child`](super::Compiler::Child) does not make: only
+    /// [`Compiler::InProcess`](super::Compiler::InProcess) goes with it.
+    Fuel,
 }
 
 impl Default for Capacity {
@@ -41,6 +68,8 @@ impl Default for Capacity {
             tick: Duration::from_millis(10),
             compile: Duration::from_secs(30),
             compile_memory: 512 << 20,
+            allocation: Allocation::default(),
+            interruption: Interruption::default(),
         }
     }
 }
@@ -128,8 +157,15 @@ impl Runtime {
         &self.0.linker
     }
 
-    pub(super) fn ticker(&self) -> &Ticker {
-        &self.0.ticker
+    /// Keeps the clock moving that a guest looks at while it runs.
+    pub(super) fn running(&self) -> Option<Running<'_>> {
+        (self.0.capacity.interruption == Interruption::Epoch).then(|| self.0.ticker.running())
+    }
+
+    /// What a guest may execute within `limits`, if that is counted.
+    pub(super) fn fuel(&self, limits: &Limits) -> Option<u64> {
+        let fuel = || u64::try_from(limits.time.as_nanos()).unwrap_or(u64::MAX);
+        (self.0.capacity.interruption == Interruption::Fuel).then(fuel)
     }
 
     pub(super) fn decisions(&self) -> &Arc<Semaphore> {
@@ -151,7 +187,13 @@ pub(super) fn compiling_engine() -> wasmtime::Result<Engine> {
 /// A [`code_config`] with room to run guests in.
 fn config(capacity: &Capacity) -> Config {
     let mut config = code_config();
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(capacity)));
+    config.allocation_strategy(match capacity.allocation {
+        Allocation::Pooling => InstanceAllocationStrategy::Pooling(pool(capacity)),
+        Allocation::OnDemand => InstanceAllocationStrategy::OnDemand,
+    });
+    if capacity.interruption == Interruption::Fuel {
+        config.epoch_interruption(false).consume_fuel(true);
+    }
     config
 }
 

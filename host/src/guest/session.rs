@@ -127,8 +127,13 @@ impl Guest {
             Ok(UpdateDeadline::Yield(1))
         });
         store.set_epoch_deadline(1);
+        if let Some(fuel) = runtime.fuel(limits)
+            && let Err(error) = store.set_fuel(fuel)
+        {
+            return Err(self.explain(&error, &store));
+        }
         let yielded = Arc::clone(&store.data().usage.yielded);
-        let _running = runtime.ticker().running();
+        let _running = runtime.running();
         match unless_waiting(&yielded, self.loaded.pre.instantiate_async(&mut store)).await {
             Ok(reconciler) => Ok(Box::new(Live {
                 store,
@@ -144,7 +149,7 @@ impl Guest {
         let request = convert::request(request);
         live.store.set_epoch_deadline(1);
         let yielded = Arc::clone(&live.store.data().usage.yielded);
-        let running = self.loaded.runtime.ticker().running();
+        let running = self.loaded.runtime.running();
         let Live { store, reconciler, .. } = &mut *live;
         let guest = reconciler.windlass_reconciler_guest();
         let reply = match entry {
@@ -174,7 +179,7 @@ impl Guest {
     ) -> Result<Result<manifest::Manifest, String>, Fault> {
         live.store.set_epoch_deadline(1);
         let yielded = Arc::clone(&live.store.data().usage.yielded);
-        let _running = self.loaded.runtime.ticker().running();
+        let _running = self.loaded.runtime.running();
         let Live { store, reconciler, .. } = &mut *live;
         let guest = reconciler.windlass_reconciler_guest();
         match unless_waiting(&yielded, guest.call_describe(&mut *store, &settings)).await {
@@ -203,7 +208,7 @@ impl Guest {
                 ),
             );
         }
-        if error.is::<OutOfTime>() {
+        if error.is::<OutOfTime>() || error.downcast_ref::<Trap>() == Some(&Trap::OutOfFuel) {
             return self.fault(
                 FaultKind::GuestTimedOut,
                 &format!("used up its running time of {} ms", self.limits.time.as_millis()),

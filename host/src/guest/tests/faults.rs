@@ -1,7 +1,7 @@
 //! Whatever a guest does, it ends as a fault of that one decision (E-01 to E-12).
 
 use super::{LOADER, decide, generous, guest, hostile, module, outcome, request};
-use crate::guest::{Capacity, Compiler, Limits, Loader, Runtime, Step};
+use crate::guest::{Allocation, Capacity, Compiler, Interruption, Limits, Loader, Runtime, Step};
 use serde_json::json;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -109,6 +109,22 @@ async fn e_07_a_call_given_up_half_way_leaves_nothing_behind() {
             .await
             .expect("the only slot is free again"),
     );
+}
+
+#[tokio::test]
+async fn engines_that_are_only_measured_hold_guests_too() {
+    let runtime = Runtime::new(Capacity {
+        allocation: Allocation::OnDemand,
+        interruption: Interruption::Fuel,
+        ..Capacity::default()
+    });
+    let loader = Loader::new(runtime.expect("fits"), Compiler::InProcess);
+    let module = loader.load(super::bytes_of("hostile")).await.expect("loads");
+    let manifest = module.describe(&json!({}), &generous()).await.expect("describes");
+    let guest = module.guest(&manifest, &short());
+    let fault = decide(&*guest, &hostile("spin")).await.expect_err("it never returns");
+    assert_eq!(fault.kind, FaultKind::GuestTimedOut, "{}", fault.message);
+    outcome(decide(&*guest, &hostile("good")).await.expect("decides"));
 }
 
 #[tokio::test]
