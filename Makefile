@@ -28,6 +28,7 @@ need = @command -v $(1) >/dev/null || { echo "$(1) is needed and not there: $(2)
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "USE_EXISTING_CLUSTER=true takes the cluster of the current kubeconfig instead of a local one;"
+	@echo "BENCH='--quick', '--only swap', '-o json' or '--results FILE' is passed on to windlass-bench;"
 	@echo "KUBEBUILDER_ASSETS=<folder> takes the control plane's binaries from there as far as they are there."
 
 .PHONY: build
@@ -78,6 +79,13 @@ test-all: need-cargo ## Runs every test of the workspace, those on a real contro
 .PHONY: measure
 measure: need-cargo ## Prints what decisions, modules and compiling cost here: numbers of a debug build, nothing asserted
 	cargo test --workspace --locked -- --ignored --nocapture --test-threads 1
+
+.PHONY: bench
+bench: need-cargo targets control-plane ## Measures a release build (a quarter of an hour to build, once, and as long to measure)
+	$(call step,bench)
+	@echo "building with the profile release: takes a quarter of an hour on two cores the first time"
+	cargo build --workspace --bins --locked --quiet --release
+	$(TARGET)/release/windlass-bench $(BENCH)
 
 .PHONY: fmt
 fmt: need-cargo ## Formats the code
