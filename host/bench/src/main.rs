@@ -93,8 +93,8 @@ enum Output {
     Json,
 }
 
-/// Written by hand, at the end of the page.
-const NOTES: &str = include_str!("../NOTES.md");
+/// Written by hand, at the end of the page; read when that is written, so that it can be about these very results.
+const NOTES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/NOTES.md");
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -136,7 +136,8 @@ async fn run(arguments: Arguments) -> Result<()> {
         Output::Json => println!("{:#}", results.json()),
     }
     if let Some(path) = arguments.results {
-        std::fs::write(&path, results.page(NOTES)).with_context(|| format!("{} cannot be written", path.display()))?;
+        let notes = std::fs::read_to_string(NOTES).with_context(|| format!("{NOTES} cannot be read"))?;
+        std::fs::write(&path, results.page(&notes)).with_context(|| format!("{} cannot be written", path.display()))?;
     }
     Ok(())
 }

@@ -91,6 +91,15 @@ mod tests {
     }
 
     #[test]
+    fn the_page_that_is_kept_ends_with_the_notes_that_are_kept() {
+        let (page, notes) = (include_str!("../RESULTS.md"), include_str!("../NOTES.md"));
+        assert!(
+            page.ends_with(notes),
+            "run `make bench BENCH='--results host/bench/RESULTS.md'`"
+        );
+    }
+
+    #[test]
     fn json_has_the_lines_by_part() {
         assert_eq!(results().json()["parts"]["memory"][0]["met"], false);
     }
