@@ -3,7 +3,7 @@
 use crate::control;
 use crate::host::Host;
 use crate::queue::Ended;
-use crate::reconcile::reconcile;
+use crate::reconcile::{panicked, reconcile};
 use crate::reconcilers::settle;
 use crate::router::Router;
 use futures::FutureExt;
@@ -31,6 +31,7 @@ impl Host {
                     let ended = guarded(&key, reconcile(&host, &key)).await;
                     if ended.is_none() {
                         host.metrics.panics.inc();
+                        guarded(&key, panicked(&host, &key)).await;
                     }
                     host.decisions.ended(&key, ended.unwrap_or(Ended::Failed), jitter());
                 }
@@ -40,7 +41,7 @@ impl Host {
             let host = Arc::clone(self);
             workers.spawn(async move {
                 while let Some(id) = host.settling.next().await {
-                    let ended = guarded(&id, settle(&host, &id)).await;
+                    let ended = guarded(&id, Box::pin(settle(&host, &id))).await;
                     host.settling.ended(&id, ended.unwrap_or(Ended::Failed), jitter());
                 }
             });

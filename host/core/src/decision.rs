@@ -289,6 +289,8 @@ pub enum FaultKind {
     GuestOutOfMemory,
     /// What it returned breaks a rule or is too large.
     GuestOutputRejected,
+    /// The host itself failed in the middle of it (G-07).
+    InternalError,
 }
 
 /// A guest's fault in one decision.

@@ -72,6 +72,7 @@ impl From<FaultKind> for Reason {
             FaultKind::GuestTimedOut => Self::GuestTimedOut,
             FaultKind::GuestOutOfMemory => Self::GuestOutOfMemory,
             FaultKind::GuestOutputRejected => Self::GuestOutputRejected,
+            FaultKind::InternalError => Self::InternalError,
         }
     }
 }

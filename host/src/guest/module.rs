@@ -94,6 +94,7 @@ impl Module {
                 FaultKind::GuestTimedOut => "StartBudgetExceeded",
                 FaultKind::GuestOutOfMemory => "OutOfMemory",
                 FaultKind::GuestOutputRejected => "OutputRejected",
+                FaultKind::InternalError => Refusal::HOST,
             };
             Refusal::new(
                 Step::Describe,

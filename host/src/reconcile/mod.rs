@@ -17,7 +17,7 @@ use crate::running::Activation;
 use assemble::Assembled;
 use std::time::Instant;
 use windlass_core::check::{OutcomeLimits, check, rejected};
-use windlass_core::decision::{Decided, Entry};
+use windlass_core::decision::{Decided, Entry, Fault, FaultKind};
 use windlass_core::key::Key;
 
 /// Decides about one primary and carries that out.
@@ -42,6 +42,28 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
         .decided(&activation.manifest.name, &decided, begun.elapsed());
     let carried = carry_out::carry_out(host, &activation, &assembled, &decided).await;
     tell::tell(host, &activation, &assembled, &decided, &carried).await
+}
+
+/// Tells of a primary whose decision ended in a panic, which stops at this one (G-07).
+pub async fn panicked(host: &Host, key: &Key) -> Ended {
+    let Some(activation) = host.running.active(&key.reconciler) else {
+        return Ended::Done;
+    };
+    if let Ok(Some(assembled)) = assemble::assemble(host, &activation, key).await {
+        let decided = Decided::Faulted(Fault {
+            kind: FaultKind::InternalError,
+            message:
+                "A fault of the host's own ended this decision; it is tried again with a growing delay. Please report \
+                      it with the host's log."
+                    .into(),
+        });
+        let carried = carry_out::Carried {
+            primary: assembled.primary.clone(),
+            ..carry_out::Carried::default()
+        };
+        tell::tell(host, &activation, &assembled, &decided, &carried).await;
+    }
+    Ended::Failed
 }
 
 /// What the guest decided, checked whole.

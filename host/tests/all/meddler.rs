@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use windlass::cluster::memory::MemoryCluster;
 use windlass::cluster::{Cluster, ReadError, WatchEvent, WatchKey};
@@ -43,12 +43,12 @@ impl Meddler {
 
     /// Sees every write from now on before the cluster does.
     pub(crate) fn before_writes(&self, step: impl FnMut(&Write) -> Verdict + Send + 'static) {
-        *self.before.lock().unwrap() = Some(Box::new(step));
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(step));
     }
 
     /// Lets everything pass again.
     pub(crate) fn let_pass(&self) {
-        *self.before.lock().unwrap() = None;
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.behind.send_replace(None);
     }
 
@@ -82,7 +82,12 @@ impl Cluster for Meddler {
     }
 
     async fn apply(&self, write: &Write) -> Result<Option<Object>, WriteError> {
-        let verdict = self.before.lock().unwrap().as_mut().map(|step| step(write));
+        let verdict = self
+            .before
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+            .map(|step| step(write));
         match verdict {
             Some(Verdict::Fail(error)) => Err(error),
             Some(Verdict::Pass) | None => self.cluster.apply(write).await,

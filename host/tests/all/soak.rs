@@ -193,7 +193,7 @@ async fn converged(client: &Client, last: usize) -> Result<()> {
     let deployments = api(client, "apps", "Deployment", "deployments", "default");
     eventually(DEADLINE, "all Deployments are those of the last module", async || {
         for number in 0..PRIMARIES {
-            let edits = (0..=last).filter(|edit| edit % PRIMARIES == number).next_back();
+            let edits = (0..=last).rfind(|edit| edit % PRIMARIES == number);
             let replicas = edits.map_or(1, |edit| 1 + edit / PRIMARIES);
             let found = deployments.get(&format!("web-{number}-deploy")).await?;
             let spec = &found.data["spec"];

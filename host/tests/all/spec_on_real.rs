@@ -11,8 +11,8 @@ use windlass_testing::product::{self, DEADLINE, NAMESPACE};
 use windlass_testing::{ControlPlane, HostProcess};
 
 /// An API server with nothing but the host: whatever goes, goes by the host's hand.
-struct Bare {
-    cluster: ControlPlane,
+pub(crate) struct Bare {
+    pub(crate) cluster: ControlPlane,
     /// Ends with this value at the latest.
     _host: HostProcess,
 }
@@ -31,7 +31,7 @@ impl Bare {
     }
 
     /// Takes a module up for one namespace, which is made, with this spec besides.
-    async fn take_up(&self, name: &str, module: &str, spec: &Value) -> Result<()> {
+    pub(crate) async fn take_up(&self, name: &str, module: &str, spec: &Value) -> Result<()> {
         let settings = spec["settings"].to_string();
         product::grant(&self.cluster, Path::new(PROGRAM), name, Path::new(module), &settings).await?;
         self.cluster.kubectl(&["create", "namespace", name]).await?;
@@ -76,7 +76,7 @@ async fn bare() -> &'static Bare {
         .unwrap_or_else(|error| panic!("the API server cannot be set up: {error:#}"))
 }
 
-fn on_bare(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
+pub(crate) fn on_bare(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
     RUNTIME.block_on(async {
         let played = test(bare().await).await;
         played.unwrap_or_else(|error| panic!("{error:#}"));

@@ -1,10 +1,12 @@
 //! Group G: one bad thing stops others.
 
-use crate::things::{hostile, hostiles, in_team};
-use crate::world::{SYSTEM, World};
+use crate::meddler::Verdict;
+use crate::things::{hostile, hostiles, in_team, nginx, nginxes, says};
+use crate::world::{SYSTEM, World, digest, module, variant};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use windlass::settings::Settings;
+use windlass_core::write::Write;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g_02_a_failing_primary_blocks_no_other_and_is_tried_with_growing_delay() {
@@ -38,4 +40,66 @@ async fn g_02_a_failing_primary_blocks_no_other_and_is_tried_with_growing_delay(
     // One second and then two, each spread over its upper half.
     assert!(waited[0] >= Duration::from_millis(500), "{waited:?}");
     assert!(waited[1] >= Duration::from_millis(1500), "{waited:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g_05_a_module_whose_kind_is_missing_keeps_no_other_from_its_new_version() {
+    let world = World::with_guests(&["nginx"]).await;
+    world.account("hostile", "hostile");
+    world.drop_in("hostile", &module("hostile"), json!({"describe": "not-served"}));
+    let waits = || says(&world.reconciler("hostile"), "Synced") == "False DependencyMissing";
+    world.until("the one waits for its kind", waits).await;
+    let next = variant("nginx", 1);
+    let began = Instant::now();
+    world.drop_in("nginx", &next, json!({"image": "nginx:next"}));
+    world
+        .until("the other one is taken up", || {
+            world.status("nginx")["active"]["digest"] == digest(&next).as_str()
+        })
+        .await;
+    world.canary("canary").await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let refusals = world.events("hostile").len();
+    assert!(refusals <= 1, "it is told once: {:?}", world.events("hostile"));
+    world.create(json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.nowhere.windlass.test"},
+        "spec": {
+            "group": "nowhere.windlass.test", "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    }));
+    world.until_ready("hostile").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g_07_a_panic_of_the_hosts_own_ends_at_its_primary() {
+    let mut world = World::with_guests(&["nginx"]).await;
+    let panics = |write: &Write| {
+        assert!(
+            write.target.name != "poison-deploy",
+            "a fault of the host's own, made for this test"
+        );
+        Verdict::Pass
+    };
+    world.meddler.before_writes(panics);
+    world.create(nginx("poison", 1));
+    for number in 0..20 {
+        world.create(nginx(&format!("web-{number}"), 1));
+    }
+    world.counted("nginx", "20/21").await;
+    world.restart().await;
+    world
+        .until("it was tried again", || world.host.metrics.panics.get() >= 1)
+        .await;
+    world.canary("canary").await;
+    let failing = in_team(nginxes(), "poison");
+    world
+        .until("the status says whose fault it is", || {
+            says(&world.get(&failing), "Ready") == "False InternalError"
+        })
+        .await;
+    world.meddler.let_pass();
+    world.until_says(&failing, "Ready", "True Reconciled").await;
 }

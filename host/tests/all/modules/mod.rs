@@ -9,6 +9,7 @@ mod rights;
 mod claims;
 mod leaving;
 mod settings;
+mod real;
 
 /// Waits until a Reconciler says this in a condition, such as `False Incomplete`; gives the message.
 async fn until_condition(world: &World, name: &str, type_: &str, wanted: &str) -> String {
