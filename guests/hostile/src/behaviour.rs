@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Outcome, Query, Stop, log};
 
 use crate::objects::{CONFIG_MAPS, SECRETS, config_map, secret};
-use crate::{Primary, Settings};
+use crate::{Primary, Settings, secrets};
 
 type Behaviour = fn(&Context<Settings>, &Primary) -> Result<Outcome, Stop>;
 
@@ -79,6 +79,11 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("log-flood", log_flood),
     // The time it was given, in the child's data, each second anew.
     ("clock", clock),
+    // The password in a Secret: of this name, of this value, in a child of its own, or copied.
+    ("show-secret", secrets::show),
+    ("find-secret", secrets::find),
+    ("keep-secret", secrets::keep),
+    ("copy-secret", secrets::copy),
     // The host's own condition.
     ("reconciled", reconciled),
     // Says that it waits, or that the primary is wrong.

@@ -7,6 +7,7 @@ mod behaviour;
 mod describe;
 mod finalize;
 mod objects;
+mod secrets;
 
 use serde::Deserialize;
 use windlass_sdk::{Context, Finalized, Manifest, Object, Outcome, Reconciler, Stop};

@@ -41,6 +41,8 @@ pub enum Rule {
     HostMark,
     /// Nothing that the host or the API server sets.
     HostField,
+    /// No Secret is written with what stands in for a hidden value.
+    HiddenValue,
     /// Labels and annotations are such that the API server takes them.
     Label,
     /// Status is given only where declared.

@@ -24,6 +24,7 @@ pub mod reason;
 pub mod selector;
 pub mod change;
 pub mod project;
+pub mod secrets;
 pub mod schema;
 pub mod rights;
 pub mod check;

@@ -1,12 +1,14 @@
 //! Takes from the store what a decision depends on.
 
+use super::secret_values;
 use crate::cluster::ReadError;
 use crate::host::Host;
 use crate::running::Activation;
 use windlass_core::decision::{Entry, Request};
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;
-use windlass_core::kind::KindInfo;
+use windlass_core::kind::{KindInfo, ObjectRef};
+use windlass_core::manifest::Projection;
 use windlass_core::names::finalizer;
 use windlass_core::object::Object;
 use windlass_core::project;
@@ -30,6 +32,8 @@ pub(super) struct Assembled {
 pub(super) enum Unreadable {
     #[error("the ServiceAccount may not {verb} {resource}{place}", verb = .0.verb, resource = .0.resource, place = place(.0))]
     Forbidden(Access),
+    #[error("the values of {0} could not be read, and it is tried again: {1}")]
+    Secret(ObjectRef, String),
     #[error(transparent)]
     Unknown(#[from] ReadError),
 }
@@ -81,13 +85,11 @@ pub(super) async fn assemble(host: &Host, activation: &Activation, key: &Key) ->
         .seed_key
         .as_deref()
         .map(|key| crate::seed::seed(key, &activation.id, primary.uid()));
+    let declared = &manifest.primary;
     let request = Request {
         reconciler: activation.id.clone(),
-        primary: project::for_guest(&primary, &manifest.primary.projection),
-        children: children
-            .iter()
-            .map(|child| child_for_guest(activation, child))
-            .collect(),
+        primary: secret_values::shown(host, activation, &declared.kind, &declared.projection, &primary).await?,
+        children: shown_children(host, activation, &children).await?,
         not_served: activation.not_served.clone(),
         answers: Vec::new(),
         settings: activation.settings.clone(),
@@ -121,15 +123,21 @@ pub(super) fn children(host: &Host, activation: &Activation, uid: &str) -> Vec<O
     children
 }
 
-fn child_for_guest(activation: &Activation, child: &Object) -> Object {
-    match activation.manifest.child(&child.kind()) {
-        Some(declared) => project::for_guest(child, &declared.projection),
-        None => project::for_guest(child, &windlass_core::manifest::Projection::Metadata),
+async fn shown_children(host: &Host, activation: &Activation, children: &[Object]) -> Result<Vec<Object>, Unreadable> {
+    let mut shown = Vec::with_capacity(children.len());
+    for child in children {
+        shown.push(match activation.manifest.child(&child.kind()) {
+            Some(declared) => {
+                secret_values::shown(host, activation, &declared.kind, &declared.projection, child).await?
+            }
+            None => project::for_guest(child, &Projection::Metadata),
+        });
     }
+    Ok(shown)
 }
 
 /// Nothing reaches a guest that its account may not read itself.
-async fn permitted(
+pub(super) async fn permitted(
     host: &Host,
     activation: &Activation,
     kind: &KindInfo,

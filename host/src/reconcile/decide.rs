@@ -1,30 +1,71 @@
 //! Asks the guest, answers what it asks back, and asks again, in one instance.
 
-use super::assemble::Assembled;
+use super::assemble::{Assembled, Unreadable};
+use super::secret_values;
 use crate::host::Host;
 use crate::running::Activation;
 use windlass_core::check::{check_queries, rejected};
-use windlass_core::decision::{
-    Answer, Answered, Decided, Failure, FailureKind, Fault, FaultKind, Query, Reply, Request,
-};
+use windlass_core::decision::{Answer, Answered, Decided, Fault, FaultKind, Query, Reply, Request};
 use windlass_core::manifest::ReadKind;
 use windlass_core::object::Object;
-use windlass_core::project;
 use windlass_core::rights::Access;
+use windlass_core::secrets::{is_secret, shows_values};
 
 /// How often a guest may ask. Stops: a guest that asks for ever, each time within its running time.
 const MAX_ROUNDS: usize = 4;
 /// How many objects may be answered in one decision. Stops: copying a whole cluster into each decision.
 const MAX_OBJECTS: usize = 10_000;
 
+/// How many Secrets may be answered with their values. Stops: reading every Secret there is, one by one, at each decision.
+const MAX_SECRETS: usize = 256;
+
+/// How many Secrets may still be fetched in this decision.
+struct Fetches(usize);
+
+impl Fetches {
+    fn take(&mut self, count: usize) -> Result<(), Stopped> {
+        self.0 = self.0.checked_sub(count).ok_or_else(|| {
+            too_much(format!(
+                "it asked for the values of more than {MAX_SECRETS} Secrets in one decision; ask for less"
+            ))
+        })?;
+        Ok(())
+    }
+}
+
+/// Why a decision could not be taken.
+enum Stopped {
+    /// By the guest.
+    Fault(Fault),
+    /// By the world.
+    Unreadable(Unreadable),
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Unreadable> for Stopped {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Unreadable(unreadable)
+    }
+}
+
 /// Takes one decision. What was asked becomes the primary's dependencies, whatever it came to.
-pub(super) async fn decide(host: &Host, activation: &Activation, assembled: &Assembled) -> Decided {
+///
+/// # Errors
+/// If the cluster could not say what was asked: that is neither yes nor no, so the decision is tried again.
+pub(super) async fn decide(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
     let mut asked = Vec::new();
-    let decided = rounds(host, activation, assembled, &mut asked)
-        .await
-        .unwrap_or_else(Decided::Faulted);
+    let decided = rounds(host, activation, assembled, &mut asked).await;
     activation.depend(assembled.name.clone(), asked);
-    decided
+    match decided {
+        Ok(decided) => Ok(decided),
+        Err(Stopped::Fault(fault)) => Ok(Decided::Faulted(fault)),
+        Err(Stopped::Unreadable(unreadable)) => Err(unreadable),
+    }
 }
 
 async fn rounds(
@@ -32,9 +73,10 @@ async fn rounds(
     activation: &Activation,
     assembled: &Assembled,
     asked: &mut Vec<Query>,
-) -> Result<Decided, Fault> {
+) -> Result<Decided, Stopped> {
     let mut request = assembled.request.clone();
     let mut session = activation.guest.begin(&assembled.random).await?;
+    let mut fetches = Fetches(MAX_SECRETS);
     for _ in 0..=MAX_ROUNDS {
         let queries = match session.call(assembled.entry, &request).await? {
             Reply::Decided(decided) => return Ok(decided),
@@ -42,16 +84,18 @@ async fn rounds(
         };
         let findings = check_queries(&activation.manifest, &assembled.primary, &queries);
         if let Some(fault) = rejected(&findings) {
-            return Err(fault);
+            return Err(fault.into());
         }
+        let queries: Vec<Query> = queries
+            .into_iter()
+            .map(|query| secret_values::as_stored(host, activation, query))
+            .collect();
         // Dependencies are taken down before they are answered: a change in between wakes the primary again.
         asked.extend(queries.iter().cloned());
         activation.depend(assembled.name.clone(), asked.clone());
         for query in queries {
-            match answer(host, activation, &query).await {
-                Ok(answer) => request.answers.push(Answered { id: query.id, answer }),
-                Err(message) => return Ok(unknown(message)),
-            }
+            let answer = answer(host, activation, &query, &mut fetches).await?;
+            request.answers.push(Answered { id: query.id, answer });
         }
         if objects(&request) > MAX_OBJECTS {
             return Err(too_much(format!(
@@ -64,20 +108,10 @@ async fn rounds(
     )))
 }
 
-fn too_much(what: String) -> Fault {
-    Fault {
+fn too_much(what: String) -> Stopped {
+    Stopped::Fault(Fault {
         kind: FaultKind::GuestOutputRejected,
         message: what,
-    }
-}
-
-/// The cluster could not say: that is neither yes nor no, so the decision waits.
-fn unknown(message: String) -> Decided {
-    Decided::Failed(Failure {
-        kind: FailureKind::Waiting,
-        message,
-        status: None,
-        conditions: Vec::new(),
     })
 }
 
@@ -89,8 +123,8 @@ fn objects(request: &Request) -> usize {
     request.answers.iter().map(found).sum()
 }
 
-/// What is known; an error only if the authorizer could not be asked.
-async fn answer(host: &Host, activation: &Activation, query: &Query) -> Result<Answer, String> {
+/// What is known.
+async fn answer(host: &Host, activation: &Activation, query: &Query, fetches: &mut Fetches) -> Result<Answer, Stopped> {
     let Some(read) = activation.manifest.read(&query.of) else {
         return Ok(Answer::NotServed);
     };
@@ -111,12 +145,12 @@ async fn answer(host: &Host, activation: &Activation, query: &Query) -> Result<A
         .permissions
         .allowed(&*host.cluster, &activation.actor.identity, &access)
         .await;
-    if !allowed.map_err(|error| format!("what the ServiceAccount may read could not be found out: {error}"))? {
+    if !allowed.map_err(Unreadable::Unknown)? {
         let place = namespace.map_or("all namespaces".into(), |namespace| format!("namespace {namespace}"));
         return Ok(Answer::Forbidden(format!("list {} in {place}", read.kind.plural)));
     }
     let (found, more) = host.store.select(watch, query);
-    let found = found.iter().map(|object| for_guest(read, object)).collect();
+    let found = shown(host, activation, read, &found, fetches).await?;
     Ok(if more {
         Answer::Truncated(found)
     } else {
@@ -124,6 +158,19 @@ async fn answer(host: &Host, activation: &Activation, query: &Query) -> Result<A
     })
 }
 
-fn for_guest(read: &ReadKind, object: &Object) -> Object {
-    project::for_guest(object, &read.projection)
+async fn shown(
+    host: &Host,
+    activation: &Activation,
+    read: &ReadKind,
+    found: &[Object],
+    fetches: &mut Fetches,
+) -> Result<Vec<Object>, Stopped> {
+    if activation.policy.secret_values && is_secret(&read.kind) && shows_values(&read.projection) {
+        fetches.take(found.len())?;
+    }
+    let mut shown = Vec::with_capacity(found.len());
+    for object in found {
+        shown.push(secret_values::shown(host, activation, &read.kind, &read.projection, object).await?);
+    }
+    Ok(shown)
 }

@@ -6,6 +6,7 @@
 //! All thinking is done before the first write; status is the last thing written, also after a failure.
 
 mod assemble;
+mod secret_values;
 mod decide;
 mod carry_out;
 mod tell;
@@ -14,7 +15,7 @@ mod send;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::Activation;
-use assemble::Assembled;
+use assemble::{Assembled, Unreadable};
 use std::time::Instant;
 use windlass_core::check::{OutcomeLimits, check, rejected};
 use windlass_core::decision::{Decided, Entry, Fault, FaultKind};
@@ -37,6 +38,10 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
     let decided = match assembled.entry {
         Entry::Reconcile => checked(host, &activation, &assembled).await,
         Entry::Finalize => finalized(host, &activation, &assembled).await,
+    };
+    let decided = match decided {
+        Ok(decided) => decided,
+        Err(refusal) => return tell::not_readable(host, &activation, key, &refusal),
     };
     host.metrics
         .decided(&activation.manifest.name, &decided, begun.elapsed());
@@ -67,21 +72,21 @@ pub async fn panicked(host: &Host, key: &Key) -> Ended {
 }
 
 /// What the guest decided, checked whole.
-async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) -> Decided {
-    let decided = decide::decide(host, activation, assembled).await;
+async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
+    let decided = decide::decide(host, activation, assembled).await?;
     let limits = OutcomeLimits::default();
     let findings = check(&activation.manifest, &assembled.primary, &decided, &limits);
-    rejected(&findings).map_or(decided, Decided::Faulted)
+    Ok(rejected(&findings).map_or(decided, Decided::Faulted))
 }
 
 /// The same for a primary that is being deleted; the host's own decision once the guest has failed too often (D-06).
-async fn finalized(host: &Host, activation: &Activation, assembled: &Assembled) -> Decided {
+async fn finalized(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
     let (name, uid) = (&assembled.name, assembled.primary.uid());
     let failures = activation.finalize_failures(name, uid);
     let decided = match failures.skipped(&activation.policy) {
         Some(skipped) => skipped,
-        None => checked(host, activation, assembled).await,
+        None => checked(host, activation, assembled).await?,
     };
     activation.note_finalize_failures(name, uid, failures.after(&decided));
-    decided
+    Ok(decided)
 }

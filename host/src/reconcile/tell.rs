@@ -90,7 +90,7 @@ async fn write_status(host: &Host, activation: &Activation, primary: &PrimaryNam
 pub(super) fn not_readable(host: &Host, activation: &Activation, key: &Key, why: &Unreadable) -> Ended {
     let reason = match why {
         Unreadable::Forbidden(_) => Reason::ApplyForbidden,
-        Unreadable::Unknown(_) => Reason::ClusterUnavailable,
+        Unreadable::Secret(..) | Unreadable::Unknown(_) => Reason::ClusterUnavailable,
     };
     tracing::warn!(%key, %reason, "{why}");
     let name = PrimaryName {

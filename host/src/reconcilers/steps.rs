@@ -70,6 +70,7 @@ pub(super) async fn take(
     let module = Arc::clone(&loaded.module);
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
+    secrets::hide(host, &watched).await?;
     let claim = Claim::of(&manifest, &namespaces);
     let leaving = release::leaving(reconciler, status.claim.as_ref(), &claim);
     synced(host, id, &watched, &leaving)?;
@@ -208,7 +209,6 @@ async fn module(
     let manifest = module
         .describe(&settings, &limits.clone().with_time(DESCRIBE_TIME))
         .await
-        .and_then(secrets::checked)
         .map_err(|refusal| refuse(slot, refusal))?;
     if slot.refused.as_ref().is_some_and(|(refused, ..)| *refused == digest) {
         slot.refused = None;

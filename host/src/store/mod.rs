@@ -3,22 +3,26 @@
 use crate::cluster::{WatchEvent, WatchKey};
 use cache::Cache;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 use windlass_core::change::Change;
 use windlass_core::decision::Query;
 use windlass_core::object::Object;
 use windlass_core::project;
 
 mod cache;
+mod secrets;
 pub mod watches;
+
+pub use secrets::ValueKey;
 
 /// Everything that is known of the cluster, by watch.
 ///
 /// Guarantees: an event that is older than what is stored is dropped, so that what an own write returned stays until
-/// the watch has caught up (read your writes). Every method is short and none waits.
-#[derive(Debug, Default)]
+/// the watch has caught up (read your writes). No value of a Secret is in it. Every method is short and none waits.
+#[derive(Default)]
 pub struct Store {
     caches: RwLock<HashMap<WatchKey, Cache>>,
+    values: OnceLock<ValueKey>,
 }
 
 /// How a watch stands.
@@ -51,6 +55,7 @@ impl Store {
     ///
     /// An event of a closed watch is dropped, and so is one that is older than what is stored.
     pub fn take(&self, key: &WatchKey, event: WatchEvent) -> Vec<Change> {
+        let event = self.without_values(key, event);
         self.write(|caches| {
             let Some(cache) = caches.get_mut(key) else {
                 return Vec::new();

@@ -17,6 +17,7 @@ mod disturbed;
 mod guests;
 mod bad_input;
 mod finalize;
+mod secret_values;
 mod compile;
 mod cases;
 mod golden;

@@ -30,6 +30,8 @@ pub(crate) struct Meddler {
     before: Arc<Mutex<Option<Step>>>,
     /// The kind whose watches are behind until this is another.
     behind: Arc<watch::Sender<Option<KindRef>>>,
+    /// The kind whose objects cannot be read one by one.
+    unreadable: Arc<Mutex<Option<KindRef>>>,
 }
 
 impl Meddler {
@@ -38,6 +40,7 @@ impl Meddler {
             cluster: cluster.clone(),
             before: Arc::default(),
             behind: Arc::new(watch::Sender::new(None)),
+            unreadable: Arc::default(),
         }
     }
 
@@ -50,6 +53,12 @@ impl Meddler {
     pub(crate) fn let_pass(&self) {
         *self.before.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.behind.send_replace(None);
+        *self.unreadable.lock().unwrap() = None;
+    }
+
+    /// Lets no object of a kind be read.
+    pub(crate) fn fail_reads_of(&self, kind: KindRef) {
+        *self.unreadable.lock().unwrap() = Some(kind);
     }
 
     /// Holds back what the watches of a kind have to say.
@@ -78,6 +87,9 @@ impl Cluster for Meddler {
     }
 
     async fn get(&self, target: &Target) -> Result<Option<Object>, ReadError> {
+        if self.unreadable.lock().unwrap().as_ref() == Some(&target.kind.of) {
+            return Err(ReadError::Unavailable("there is no connection".into()));
+        }
         self.cluster.get(target).await
     }
 

@@ -20,7 +20,7 @@ struct Child<'a> {
 }
 
 /// Every rule for one child.
-const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 8] = [
+const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 9] = [
     shape,
     kind,
     name,
@@ -29,6 +29,7 @@ const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 8] = [
     host_group,
     own_metadata,
     no_status,
+    no_hidden_value,
 ];
 
 /// Checks the set as a whole, and every child by every rule.
@@ -220,6 +221,12 @@ fn no_status(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
                 child.who
             )
         });
+    }
+}
+
+fn no_hidden_value(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
+    if let (Some(kind), Some(object)) = (child.kind, child.object) {
+        metadata::hidden_values(&child.who, kind, object, findings);
     }
 }
 

@@ -1,8 +1,10 @@
-//! Checks the metadata of objects that a guest gives.
+//! Checks the metadata of objects that a guest gives, and what else holds for children and primaries alike.
 
 use super::{Findings, Rule, shown};
+use crate::kind::KindInfo;
 use crate::names;
 use crate::object::Object;
+use crate::secrets;
 use crate::syntax;
 use serde_json::Value;
 
@@ -52,6 +54,22 @@ pub(super) fn shape(who: &str, object: &Object, findings: &mut Findings) {
     if metadata.get("finalizers").is_some_and(is_bad) {
         findings.add(Rule::ObjectShape, || {
             format!("{who} has metadata.finalizers that is not a list of texts.")
+        });
+    }
+}
+
+/// No value of a Secret is what the guest was shown in place of one: writing that would destroy the value.
+pub(super) fn hidden_values(who: &str, kind: &KindInfo, object: &Object, findings: &mut Findings) {
+    if !secrets::is_secret(kind) {
+        return;
+    }
+    for key in secrets::hidden_values(object) {
+        findings.add(Rule::HiddenValue, || {
+            format!(
+                "{who} has under '{}' what stands in for a value that the guest is not shown, and writing it would destroy \
+                 the value: leave it out, or allow values by spec.secretValues of the Reconciler.",
+                shown(key)
+            )
         });
     }
 }
