@@ -38,7 +38,7 @@ enum Stopped {
     /// By the guest.
     Fault(Fault),
     /// By the world.
-    Unreadable(Unreadable),
+    Unreadable(Box<Unreadable>),
 }
 
 impl From<Fault> for Stopped {
@@ -49,7 +49,7 @@ impl From<Fault> for Stopped {
 
 impl From<Unreadable> for Stopped {
     fn from(unreadable: Unreadable) -> Self {
-        Self::Unreadable(unreadable)
+        Self::Unreadable(Box::new(unreadable))
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn decide(host: &Host, activation: &Activation, assembled: &Ass
     match decided {
         Ok(decided) => Ok(decided),
         Err(Stopped::Fault(fault)) => Ok(Decided::Faulted(fault)),
-        Err(Stopped::Unreadable(unreadable)) => Err(unreadable),
+        Err(Stopped::Unreadable(unreadable)) => Err(*unreadable),
     }
 }
 
