@@ -6,6 +6,7 @@
 //! Stored objects keep the entries of other managers as empty maps, so that an index into the list is the server's own.
 
 mod fields;
+mod handover;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use crate::write::Subresource;
 use fields::Node;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+
+pub use handover::{VersionsDiffer, hand_over, owned_by_others, owns_any};
 
 /// The path of the first leaf of the intent that no entry of the manager covers; none if it owns them all.
 ///

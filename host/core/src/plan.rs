@@ -1,8 +1,9 @@
 //! Derives the exact list of writes from a decision, leaving no choice to whoever carries them out.
 //!
-//! `children` decides about each wanted child, `conflict` says in words what is in its way, `prune` about what is no longer
-//! wanted, `primary` about the primary itself.
+//! `children` decides about each wanted child, `adoption` about what has its name already, `conflict` says in words what is
+//! in its way, `prune` decides about what is no longer wanted, `primary` about the primary itself.
 
+mod adoption;
 mod children;
 mod conflict;
 mod primary;
@@ -12,6 +13,7 @@ pub(crate) use primary::identify;
 pub use primary::release;
 
 use crate::decision::{Decided, Outcome};
+use crate::key::ReconcilerId;
 use crate::kind::{KindInfo, KindRef, ObjectRef};
 use crate::manifest::Manifest;
 use crate::names::field_manager;
@@ -36,6 +38,18 @@ pub struct Situation<'a> {
     pub in_the_way: &'a [Object],
     /// Children whose apply was refused because a field of theirs cannot be changed.
     pub immutable: &'a [ObjectRef],
+    /// What may be taken over of what is in the way.
+    pub adoption: Adoption<'a>,
+}
+
+/// From whom objects that exist already may be taken over as children.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Adoption<'a> {
+    /// Field managers that the spec of the Reconciler names.
+    pub from_field_managers: &'a [String],
+    /// Reconcilers that are gone, or certainly take care of this primary no more. What they made for this very primary may
+    /// be taken over without being named (F-13).
+    pub predecessors: &'a [ReconcilerId],
 }
 
 /// A wanted child that cannot be written now, or one that is still to go, and why.
@@ -95,7 +109,7 @@ impl Plan {
 /// Derives the writes of a decision that was checked before.
 ///
 /// # Guarantees
-/// - What is not proven ours is never changed nor deleted; each change and delete carries the uid it was planned for.
+/// - What is not proven ours is never deleted, and changed only where `adoption` lets it be taken over, without force; each change and delete carries the uid it was planned for.
 /// - Equal arguments give equal plans, in whatever order children are given; what is as wanted is not written.
 /// - While the primary is being deleted nothing is written but what `finalize` returned, and without our finalizer
 ///   nothing at all.

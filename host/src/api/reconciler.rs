@@ -160,9 +160,11 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Adoption {
-    /// Field managers whose objects may be taken over, such as the one of an earlier operator, `helm`, or
-    /// `kubectl-client-side-apply`: an object without a controller, whose fields that the module names are theirs alone.
-    /// Their fields become ours; fields of others stay theirs, and a conflict with those is reported as for any stranger.
+    /// Field managers whose objects may be taken over, such as the one of an earlier operator, `helm`,
+    /// `kubectl-client-side-apply`, or `windlass:<namespace>:<name>` of a Reconciler: an object without another controller,
+    /// whose fields that the module names are theirs alone. Their fields become ours, and those that the module does not
+    /// name go; fields of others stay theirs, and a conflict with those is reported as for any stranger. What a Reconciler
+    /// that is gone made for the very same primary is taken over without being named.
     #[schemars(
         length(min = 1, max = 16),
         inner(length(min = 1, max = 128)),

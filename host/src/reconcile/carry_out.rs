@@ -1,15 +1,17 @@
 //! Carries out plans write by write, and plans again where the cluster was not as the store had it.
 
 use super::assemble::{self, Assembled};
+use super::predecessors;
 use super::send::send;
 use crate::host::Host;
 use crate::router::route;
 use crate::running::Activation;
+use windlass_core::change::primary_uid_of;
 use windlass_core::decision::{ChildrenPlan, Decided, DesiredChild, WriteMode};
 use windlass_core::key::PrimaryName;
 use windlass_core::kind::ObjectRef;
 use windlass_core::object::Object;
-use windlass_core::plan::{Blocked, Plan, Situation, plan};
+use windlass_core::plan::{Adoption, Blocked, Plan, Situation, plan};
 use windlass_core::write::{Applied, Request, Target, Write, WriteError};
 
 /// How often a plan is made again within one run, before the key's delay takes over.
@@ -45,6 +47,7 @@ pub(super) async fn carry_out(
     let mut learnt = Learnt::default();
     let mut applied = Vec::new();
     for round in 1.. {
+        let predecessors = predecessors::of(host, activation, &primary, &learnt.in_the_way);
         let situation = Situation {
             actor: &activation.actor,
             manifest: &activation.manifest,
@@ -52,6 +55,10 @@ pub(super) async fn carry_out(
             children: &children,
             in_the_way: &learnt.in_the_way,
             immutable: &learnt.immutable,
+            adoption: Adoption {
+                from_field_managers: &activation.policy.adopts_from,
+                predecessors: &predecessors,
+            },
         };
         let plan = plan(&situation, decided);
         learnt.refreshed = false;
@@ -117,11 +124,14 @@ impl Run<'_> {
             }
             return;
         }
-        let mut whole = true;
+        let mut failed: Vec<&Target> = Vec::new();
         for child in &plan.children {
-            // One that fails does not stop the others (G-06).
-            whole &= self.write(child).await;
+            // One that fails does not stop the others (G-06); what follows for the same child was planned from its success.
+            if !failed.contains(&&child.target) && !self.write(child).await {
+                failed.push(&child.target);
+            }
         }
+        let mut whole = failed.is_empty();
         if whole {
             for delete in &plan.prune {
                 whole &= self.write(delete).await;
@@ -191,15 +201,16 @@ impl Run<'_> {
         let Ok(Some(live)) = self.host.cluster.get(&write.target).await else {
             return false;
         };
+        let in_the_way = &mut self.learnt.in_the_way;
+        in_the_way.retain(|object| object.reference() != live.reference());
         let watch = self.activation.watch_of(&write.target);
-        if let Some(watch) = watch.filter(|watch| self.host.store.by_uid(watch, live.uid()).is_some()) {
+        let watch = watch.filter(|watch| self.host.store.by_uid(watch, live.uid()).is_some());
+        if watch.is_none() || primary_uid_of(&live) != Some(self.primary.uid()) {
+            in_the_way.push(live.clone());
+        }
+        if let Some(watch) = watch {
             let changes = self.host.store.overlay(watch, live);
             route(self.host, watch, &changes, None);
-        } else {
-            self.learnt
-                .in_the_way
-                .retain(|object| object.reference() != live.reference());
-            self.learnt.in_the_way.push(live);
         }
         self.learnt.refreshed = true;
         true

@@ -9,6 +9,7 @@ mod assemble;
 mod secret_values;
 mod decide;
 mod carry_out;
+mod predecessors;
 mod tell;
 mod send;
 

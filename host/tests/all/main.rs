@@ -18,6 +18,7 @@ mod guests;
 mod bad_input;
 mod finalize;
 mod secret_values;
+mod adoption;
 mod compile;
 mod cases;
 mod golden;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use windlass_testing::product::{self, DEADLINE, NAMESPACE};
-use windlass_testing::{ControlPlane, HostProcess};
+use windlass_testing::{ControlPlane, HostProcess, eventually};
 
 /// An API server with nothing but the host: whatever goes, goes by the host's hand.
 pub(crate) struct Bare {
@@ -122,6 +122,186 @@ fn d_06_a_primary_goes_with_its_children_within_half_a_minute_though_its_module_
         .await?;
         let events = events["items"].as_array().cloned().unwrap_or_default();
         ensure!(events.len() == 1 && events[0]["type"] == "Warning", "{events:?}");
+        Ok(())
+    });
+}
+
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What an earlier operator applied: another image, another count, and fields that no guest of ours wants.
+fn earlier(namespace: &str) -> Value {
+    let labels = json!({"app": "underneathall", "underneathall-app": "nginx-web"});
+    let mut shown = labels.clone();
+    shown["tier"] = json!("front");
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": namespace, "name": "web-deploy", "labels": shown, "annotations": {"given-up": "yes"}},
+        "spec": {
+            "replicas": 7, "selector": {"matchLabels": labels}, "minReadySeconds": 5,
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "nginx", "image": "nginx:0.1", "ports": [{"containerPort": 80}]}]},
+            },
+        },
+    })
+}
+
+fn nginx(namespace: &str, replicas: i64) -> Value {
+    json!({
+        "apiVersion": "stable.underneathall.com/v1", "kind": "Nginx",
+        "metadata": {"namespace": namespace, "name": "web"}, "spec": {"replicas": replicas},
+    })
+}
+
+/// Who owns anything of an object, subresources aside.
+fn managers(object: &Value) -> Vec<String> {
+    let entries = object["metadata"]["managedFields"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let mut managers: Vec<String> = entries
+        .iter()
+        .filter(|entry| entry["subresource"].is_null())
+        .map(|entry| {
+            format!(
+                "{} {}",
+                entry["manager"].as_str().unwrap_or_default(),
+                entry["operation"].as_str().unwrap_or_default()
+            )
+        })
+        .collect();
+    managers.sort();
+    managers
+}
+
+#[test]
+fn what_kubectl_apply_made_is_taken_over_and_what_others_own_stays_theirs() {
+    on_bare(async |bare| {
+        let cluster = &bare.cluster;
+        let spec = json!({"adoption": {"fromFieldManagers": ["kubectl-client-side-apply"]}});
+        bare.take_up("adopting", windlass_artifacts::NGINX, &spec).await?;
+        let deployment = ["deployment", "web-deploy", "-n", "adopting", "--show-managed-fields"];
+        let nginxes = ["nginx.stable.underneathall.com", "web", "-n", "adopting"];
+        let mut made = earlier("adopting");
+        cluster
+            .kubectl_with_input(&["apply", "-f", "-"], &made.to_string())
+            .await?;
+        // Not by `kubectl apply --server-side`, which would take over the client-side apply itself.
+        let label = [
+            "label",
+            "deployment",
+            "web-deploy",
+            "-n",
+            "adopting",
+            "theirs=stays",
+            "--field-manager=other",
+        ];
+        cluster.kubectl(&label).await?;
+        let scale = ["scale", "deployment", "web-deploy", "-n", "adopting", "--replicas=3"];
+        cluster.kubectl(&scale).await?;
+        let before = product::get(cluster, &deployment).await?;
+        ensure!(before["metadata"]["annotations"][LAST_APPLIED].is_string(), "{before}");
+
+        cluster.apply(&nginx("adopting", 2).to_string()).await?;
+        let reason = "/status/conditions/0/reason";
+        let refused = product::await_value(cluster, &nginxes, reason, "OwnershipConflict").await?;
+        let message = refused["status"]["conditions"][0]["message"].to_string();
+        ensure!(message.contains("kubectl owns .spec.replicas"), "{message}");
+        ensure!(product::get(cluster, &deployment).await? == before, "it was touched");
+
+        // What was scaled is applied again, so that it is the earlier operator's own.
+        made["spec"]["replicas"] = json!(8);
+        cluster
+            .kubectl_with_input(&["apply", "-f", "-"], &made.to_string())
+            .await?;
+        product::await_value(cluster, &nginxes, reason, "Reconciled").await?;
+        let taken = product::get(cluster, &deployment).await?;
+        let owners = managers(&taken);
+        ensure!(
+            owners == ["other Update", "windlass:windlass-system:adopting Apply"],
+            "{owners:?}"
+        );
+        ensure!(
+            taken["metadata"]["uid"] == before["metadata"]["uid"],
+            "it was made again"
+        );
+        ensure!(taken["spec"]["replicas"] == 2, "{}", taken["spec"]);
+        ensure!(
+            taken["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:1.7.9",
+            "{}",
+            taken["spec"]
+        );
+        ensure!(
+            taken["metadata"]["labels"]["theirs"] == "stays",
+            "{}",
+            taken["metadata"]
+        );
+        let left = (
+            &taken["metadata"]["labels"]["tier"],
+            &taken["metadata"]["annotations"]["given-up"],
+        );
+        ensure!(left.0.is_null() && left.1.is_null(), "{}", taken["metadata"]);
+        ensure!(
+            taken["metadata"]["annotations"][LAST_APPLIED].is_null(),
+            "{}",
+            taken["metadata"]
+        );
+        ensure!(taken["spec"]["minReadySeconds"].is_null(), "{}", taken["spec"]);
+        Ok(())
+    });
+}
+
+#[test]
+fn f_13_another_reconciler_takes_over_from_one_that_is_gone_and_makes_no_child_again() {
+    on_bare(async |bare| {
+        let cluster = &bare.cluster;
+        bare.take_up("first", windlass_artifacts::NGINX, &json!({})).await?;
+        let deployment = ["deployment", "web-deploy", "-n", "first", "--show-managed-fields"];
+        let nginxes = ["nginx.stable.underneathall.com", "web", "-n", "first"];
+        cluster.apply(&nginx("first", 2).to_string()).await?;
+        let reason = "/status/conditions/0/reason";
+        product::await_value(cluster, &nginxes, reason, "Reconciled").await?;
+        let before = product::get(cluster, &deployment).await?;
+        let module = Path::new(windlass_artifacts::NGINX);
+        product::grant(cluster, Path::new(PROGRAM), "heir", module, "null").await?;
+        let heir = json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "Reconciler",
+            "metadata": {"namespace": NAMESPACE, "name": "heir"},
+            "spec": {
+                "source": {"configMap": {"name": "first"}}, "serviceAccountName": "heir", "namespaces": ["first"],
+            },
+        });
+        cluster.apply(&heir.to_string()).await?;
+        eventually(DEADLINE, "the second one is held", async || {
+            let heir = product::get(cluster, &["reconciler", "heir", "-n", NAMESPACE]).await?;
+            ensure!(
+                heir["status"].to_string().contains("PrimaryClaimed"),
+                "{}",
+                heir["status"]
+            );
+            Ok(())
+        })
+        .await?;
+        cluster
+            .kubectl(&["delete", "reconciler", "first", "-n", NAMESPACE])
+            .await?;
+        let since = Instant::now();
+        let label = "/metadata/labels/windlass.dev~1reconciler";
+        let taken = product::await_value(cluster, &deployment, label, "heir").await?;
+        ensure!(
+            since.elapsed() < Duration::from_secs(10),
+            "it took {:?}",
+            since.elapsed()
+        );
+        ensure!(
+            taken["metadata"]["uid"] == before["metadata"]["uid"],
+            "it was made again"
+        );
+        ensure!(
+            managers(&taken) == ["windlass:windlass-system:heir Apply"],
+            "{:?}",
+            managers(&taken)
+        );
         Ok(())
     });
 }

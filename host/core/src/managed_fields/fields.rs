@@ -161,6 +161,70 @@ fn lost_in_list<'a>(list: &'a [Value], nodes: &[Node<'_>], path: &mut Vec<&'a st
     })
 }
 
+/// The paths of the leaves of the intent that the node covers. An element's key fields are left out.
+pub(super) fn covered(intent: &Object, node: Node<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    cover_map(&intent.0, node, &mut Vec::new(), "", &mut found);
+    found
+}
+
+fn cover<'a>(value: &'a Value, node: Node<'_>, path: &mut Vec<&'a str>, shown: &str, found: &mut Vec<String>) {
+    let name = path.last().copied().unwrap_or_default();
+    match value {
+        value if node.settles(name, value) => found.push(shown.into()),
+        Value::Object(map) => cover_map(map, node, path, shown, found),
+        Value::Array(list) => cover_list(list, node, path, shown, found),
+        _ => found.push(shown.into()),
+    }
+}
+
+fn cover_map<'a>(
+    map: &'a Map<String, Value>,
+    node: Node<'_>,
+    path: &mut Vec<&'a str>,
+    shown: &str,
+    found: &mut Vec<String>,
+) {
+    for (key, value) in map {
+        let Some(below) = node.child(&format!("f:{key}")) else {
+            continue;
+        };
+        path.push(key);
+        if !IDENTITY.contains(&path.as_slice()) {
+            cover(value, below, path, &format!("{shown}.{key}"), found);
+        }
+        path.pop();
+    }
+}
+
+fn cover_list<'a>(list: &'a [Value], node: Node<'_>, path: &mut Vec<&'a str>, shown: &str, found: &mut Vec<String>) {
+    let items = Items::of(node.fields);
+    for (index, element) in list.iter().enumerate() {
+        let Some(item) = items.find(list, index) else {
+            continue;
+        };
+        let shown = format!("{shown}[{index}]");
+        let below = Node {
+            fields: item.fields,
+            ..node
+        };
+        match (&item.key, element) {
+            (ItemKey::Fields(keys), Value::Object(map)) if !item.fields.is_empty() => {
+                let fields: Vec<_> = map.iter().filter(|(key, _)| !keys.contains_key(*key)).collect();
+                for (key, value) in fields {
+                    let Some(below) = below.child(&format!("f:{key}")) else {
+                        continue;
+                    };
+                    path.push(key);
+                    cover(value, below, path, &format!("{shown}.{key}"), found);
+                    path.pop();
+                }
+            }
+            _ => found.push(shown),
+        }
+    }
+}
+
 /// Whether the fields are exactly those of the wanted object, and the live one has their values.
 pub(super) fn agrees(wanted: &Object, live: &Object, fields: &Map<String, Value>) -> bool {
     let mut wanted = wanted.clone();

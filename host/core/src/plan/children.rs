@@ -1,6 +1,8 @@
 //! Decides about each wanted child: create, change, recreate, leave alone, or say what blocks it.
 
-use super::{Blocked, Place, Places, Plan, Situation, conflict, declared_kind, place, place_of, prune, write};
+use super::{
+    Blocked, Place, Places, Plan, Situation, adoption, conflict, declared_kind, place, place_of, prune, write,
+};
 use crate::decision::{ChildrenPlan, DesiredChild, WantedChild, WriteMode};
 use crate::inventory::{Terms, is_controlled_by, is_ours, mark, rank};
 use crate::managed_fields::{first_lost, is_split, take_over};
@@ -120,11 +122,7 @@ impl<'a> Child<'a> {
             );
         }
         if !ours {
-            return self.blocked(
-                Reason::OwnershipConflict,
-                conflict::stranger(&self.target, object),
-                true,
-            );
+            return self.adopt(situation, object);
         }
         if self.wanted.mode == WriteMode::CreateOnce {
             return Step::default();
@@ -154,6 +152,47 @@ impl<'a> Child<'a> {
             restores_owner,
             ..Step::default()
         }
+    }
+
+    /// Takes over an object that is not ours, if that is allowed; else it is in the way.
+    fn adopt(&self, situation: &Situation<'_>, object: &Object) -> Step {
+        let intent = if self.wanted.mode == WriteMode::CreateOnce {
+            self.marks_alone(situation)
+        } else {
+            self.marked(situation, None)
+        };
+        let adopted = if self.is_immutable(situation) {
+            let why = "a field of it that differs cannot be changed in place";
+            Err(Some(conflict::not_taken_over(&self.target, why)))
+        } else {
+            adoption::adopt(situation, &self.target, self.wanted.mode, &intent, object)
+        };
+        match adopted {
+            Ok(requests) => Step {
+                requests,
+                restores_owner: is_controlled_by(&intent, situation.primary)
+                    && !is_controlled_by(object, situation.primary),
+                ..Step::default()
+            },
+            Err(why) => {
+                let message = why.unwrap_or_else(|| conflict::stranger(&self.target, object));
+                self.blocked(Reason::OwnershipConflict, message, true)
+            }
+        }
+    }
+
+    /// What says that an object is ours, and nothing of what the guest wants.
+    fn marks_alone(&self, situation: &Situation<'_>) -> Object {
+        let mut bare = Object::default();
+        for key in ["apiVersion", "kind"] {
+            bare.0
+                .extend(self.object.0.get(key).map(|value| (key.into(), value.clone())));
+        }
+        for key in ["name", "namespace"] {
+            let value = self.object.at(&["metadata", key]).cloned();
+            bare.metadata_mut().extend(value.map(|value| (key.into(), value)));
+        }
+        self.marked_as(situation, None, bare)
     }
 
     /// Deletes the object, so that a later decision finds its name free.
@@ -194,6 +233,10 @@ impl<'a> Child<'a> {
     /// What is sent. While the primary is being deleted no child gets an owner reference: it would be collected with the
     /// primary, or at once. What has one keeps it.
     fn marked(&self, situation: &Situation<'_>, there: Option<&Object>) -> Object {
+        self.marked_as(situation, there, self.object.clone())
+    }
+
+    fn marked_as(&self, situation: &Situation<'_>, there: Option<&Object>, mut object: Object) -> Object {
         let primary = situation.primary;
         let owned = !primary.is_being_deleted() || there.is_some_and(|object| is_controlled_by(object, primary));
         let terms = Terms {
@@ -201,7 +244,6 @@ impl<'a> Child<'a> {
             retained: self.wanted.retain,
             propagation: self.wanted.propagation,
         };
-        let mut object = self.object.clone();
         mark(&mut object, situation.actor, primary, terms);
         object
     }

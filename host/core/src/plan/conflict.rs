@@ -4,6 +4,7 @@ use crate::inventory::{controller, is_retained};
 use crate::managed_fields::managers;
 use crate::object::Object;
 use crate::write::Target;
+use std::collections::BTreeMap;
 
 /// At most this many names are listed in one sentence.
 const LISTED: usize = 3;
@@ -52,8 +53,30 @@ pub(super) fn stranger(target: &Target, object: &Object) -> String {
         format!(", written by {}", managers.join(", "))
     };
     format!(
-        "{} exists already and is not ours (owner {owner}{written}): it is left as it is; delete or rename it, or have the \
-         guest choose another name",
+        "{} exists already and is not ours (owner {owner}{written}): it is left as it is; delete or rename it, have the \
+         guest choose another name, or let it be taken over by spec.adoption",
         target.reference()
+    )
+}
+
+/// Something could be taken over, but for what it says here.
+pub(super) fn not_taken_over(target: &Target, why: &str) -> String {
+    format!("{} exists already and is not taken over: {why}", target.reference())
+}
+
+/// Something could be taken over, if others did not own what the guest wants.
+pub(super) fn owned_by_others(target: &Target, others: &BTreeMap<String, Vec<String>>) -> String {
+    let owned = others.iter().take(LISTED).map(|(manager, paths)| {
+        let shown: Vec<&str> = paths.iter().take(LISTED).map(String::as_str).collect();
+        let more = if paths.len() > LISTED { " and more" } else { "" };
+        format!("{manager} owns {}{more}", shown.join(", "))
+    });
+    let owned: Vec<String> = owned.collect();
+    not_taken_over(
+        target,
+        &format!(
+            "{}; have it give that up, name it in spec.adoption, or have the guest leave that out",
+            owned.join("; ")
+        ),
     )
 }

@@ -8,10 +8,11 @@ use crate::world::World;
 use serde_json::{Map, Value};
 use std::path::Path;
 use windlass_core::decision::Decided;
+use windlass_core::key::ReconcilerId;
 use windlass_core::kind::ObjectRef;
 use windlass_core::manifest::Manifest;
 use windlass_core::object::Object;
-use windlass_core::plan::{Plan, Situation, plan};
+use windlass_core::plan::{Adoption, Plan, Situation, plan};
 use windlass_core::policy::Policy;
 use windlass_core::report::{Ended, Report, report};
 use windlass_core::schema::Served;
@@ -27,6 +28,7 @@ pub(crate) struct Case {
     pub(crate) children: Vec<Object>,
     pub(crate) in_the_way: Vec<Object>,
     pub(crate) immutable: Vec<ObjectRef>,
+    pub(crate) predecessors: Vec<ReconcilerId>,
     pub(crate) now: String,
     failed: Map<String, Value>,
 }
@@ -45,6 +47,7 @@ impl Case {
             children: part(&all, "children"),
             in_the_way: part(&all, "inTheWay"),
             immutable: part(&all, "immutable"),
+            predecessors: part(&all, "predecessors"),
             now: part(&all, "now"),
             failed: part(&all, "failed"),
         };
@@ -63,6 +66,10 @@ impl Case {
             children: &self.children,
             in_the_way: &self.in_the_way,
             immutable: &self.immutable,
+            adoption: Adoption {
+                from_field_managers: &self.policy.adopts_from,
+                predecessors: &self.predecessors,
+            },
         };
         plan(&situation, decided)
     }
