@@ -134,7 +134,7 @@ proptest! {
         let patch = hand_over(&object, &listed, OURS).unwrap();
         prop_assert_eq!(patch.is_some(), owners.iter().any(|owner| listed.contains(&owner.1)));
         let Some(patch) = patch else { return Ok(()) };
-        let mut after = object.clone();
+        let mut after = object;
         after.metadata_mut().insert("managedFields".into(), patch[2]["value"].clone());
         for (part, manager, _) in &owners {
             let others = owned_by_others(&with(&[part], 9), &after, &[OURS]);
