@@ -92,7 +92,11 @@ async fn a_primary_that_leaves_the_claim_is_released_and_its_children_stay() {
         &json!({"spec": {"namespaces": ["team-b"]}}),
     );
     world.until("the primary is released", || held() == 0).await;
+    world
+        .until("the new claim is written down", || {
+            world.status("hostile")["claim"]["namespaces"] == json!(["team-b"])
+        })
+        .await;
     world.until_ready("hostile").await;
-    assert_eq!(world.status("hostile")["claim"]["namespaces"], json!(["team-b"]));
     assert_eq!(world.cluster.list(&crate::things::config_maps()).len(), children);
 }
