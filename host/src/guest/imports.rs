@@ -4,6 +4,7 @@ use super::bindings::{PACKAGE, VERSION};
 use super::encode::COMPONENT_TYPE;
 use super::refusal::{Refusal, Step};
 use super::text::one_line;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use wasmparser::{BinaryReaderError, Parser, Payload};
 
@@ -15,7 +16,7 @@ const WASI_PACKAGES: [&str; 6] = ["cli", "clocks", "filesystem", "io", "random",
 const MANGLED: &str = "cm32p2|";
 
 /// What a component wants and offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Interface {
     /// Names of all imports, sorted.
     pub(super) imports: BTreeSet<String>,

@@ -10,6 +10,7 @@ use super::refusal::{Refusal, Step};
 use super::runtime::Runtime;
 use super::state::State;
 use crate::metrics::CompileMetrics;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -38,18 +39,25 @@ pub(super) struct Turn {
 
 /// A module that was looked at, and is fit to be compiled.
 struct Checked {
-    digest: Arc<str>,
-    size: usize,
     component: Vec<u8>,
     interface: Interface,
 }
 
-/// A module that was looked at, with what the cache has of it.
+/// A module that was looked at.
 struct Looked {
-    checked: Checked,
-    entry: Option<Arc<Entry>>,
-    kept: Option<ReconcilerPre<State>>,
+    digest: Arc<str>,
+    size: usize,
+    entry: Option<Entry>,
+    found: Found,
     started: Instant,
+}
+
+/// What is known of a module before it is compiled.
+enum Found {
+    /// It was compiled before.
+    Kept(Interface, ReconcilerPre<State>),
+    /// It is fit to be compiled.
+    Checked(Checked),
 }
 
 /// Waits for a turn.
@@ -127,22 +135,18 @@ impl Loader {
         let looked = self.within_time(self.look(bytes, key, &turn)).await?;
         drop(turn);
         let Looked {
-            checked,
-            entry,
-            kept,
-            started,
-        } = looked;
-        let Checked {
             digest,
             size,
-            component,
-            interface,
-        } = checked;
-        let pre = match kept {
-            Some(pre) => pre,
-            None => {
+            entry,
+            found,
+            started,
+        } = looked;
+        let (interface, pre) = match found {
+            Found::Kept(interface, pre) => (interface, pre),
+            Found::Checked(Checked { component, interface }) => {
                 let turn = wait_for_turn(&self.compiling).await?;
-                self.within_time(self.compiled(component, entry, &turn)).await?
+                let compiled = self.compiled(component, entry.map(|entry| (entry, interface.clone())), &turn);
+                (interface, self.within_time(compiled).await?)
             }
         };
         let strict = interface.is_strict();
@@ -172,51 +176,32 @@ impl Loader {
         })
     }
 
-    /// What can be told without compiling, and what was compiled before.
+    /// What was compiled before, or all that can be told without compiling.
     async fn look(&self, bytes: Vec<u8>, key: Option<CacheKey>, turn: &Turn) -> Result<Looked, Refusal> {
         let cache = self.cache.clone().zip(key);
-        let engine = self.runtime.engine().clone();
-        let (checked, entry) = turn
-            .work(move || {
-                let checked = check(&bytes)?;
-                let entry = cache.map(|(cache, key)| {
-                    let engine = compile::identity(&engine);
-                    Arc::new(cache.entry(&key, &checked.digest, &checked.component, &engine))
-                });
-                Ok((checked, entry))
-            })
-            .await?;
-        let started = Instant::now();
-        let kept = match &entry {
-            Some(entry) => self.kept(Arc::clone(entry), turn).await?,
-            None => None,
-        };
-        Ok(Looked {
-            checked,
-            entry,
-            kept,
-            started,
-        })
-    }
-
-    /// The module as it is in the cache, if that is of use.
-    async fn kept(&self, entry: Arc<Entry>, turn: &Turn) -> Result<Option<ReconcilerPre<State>>, Refusal> {
         let (runtime, metrics) = (self.runtime.clone(), self.metrics.clone());
         turn.work(move || {
-            let (result, pre) = match entry.read() {
-                Lookup::Miss => ("miss", None),
-                Lookup::Torn => ("torn", None),
-                Lookup::Forged => ("forged", None),
-                Lookup::Hit(code) => match link(&runtime, &code) {
-                    Ok(pre) => ("hit", Some(pre)),
-                    Err(_) => {
-                        entry.forget();
-                        ("torn", None)
-                    }
-                },
+            let started = Instant::now();
+            let unpacked = bytes::unpack(&bytes)?;
+            let digest = bytes::hex(&unpacked);
+            let size = unpacked.len();
+            let engine = compile::identity(runtime.engine());
+            let entry = cache.map(|(cache, key)| cache.entry(&key, &digest, &engine));
+            let kept = match &entry {
+                Some(entry) => kept(&runtime, &metrics, entry)?,
+                None => None,
             };
-            metrics.cache(result);
-            Ok(pre)
+            let found = match kept {
+                Some((interface, pre)) => Found::Kept(interface, pre),
+                None => Found::Checked(check(unpacked)?),
+            };
+            Ok(Looked {
+                digest: digest.into(),
+                size,
+                entry,
+                found,
+                started,
+            })
         })
         .await
     }
@@ -225,7 +210,7 @@ impl Loader {
     async fn compiled(
         &self,
         component: Vec<u8>,
-        entry: Option<Arc<Entry>>,
+        keep: Option<(Entry, Interface)>,
         turn: &Turn,
     ) -> Result<ReconcilerPre<State>, Refusal> {
         self.metrics.compiles.inc();
@@ -233,7 +218,7 @@ impl Loader {
         let (runtime, metrics) = (self.runtime.clone(), self.metrics.clone());
         turn.work(move || {
             let pre = link(&runtime, &code)?;
-            if let Some(Err(error)) = entry.map(|entry| entry.write(&code)) {
+            if let Some(Err(error)) = keep.map(|(entry, interface)| entry.write(&interface, &code)) {
                 tracing::warn!("compiled code is not kept: {error}");
                 metrics.cache("unwritable");
             }
@@ -264,11 +249,34 @@ impl Turn {
     }
 }
 
+/// The module as it is in the cache, if that is of use. What it may import is looked at again, since the host that kept it
+/// may have allowed more.
+fn kept(
+    runtime: &Runtime,
+    metrics: &CompileMetrics,
+    entry: &Entry,
+) -> Result<Option<(Interface, ReconcilerPre<State>)>, Refusal> {
+    let (result, found) = match entry.read() {
+        Lookup::Miss => ("miss", None),
+        Lookup::Torn => ("torn", None),
+        Lookup::Forged => ("forged", None),
+        Lookup::Hit(interface, code) => match link(runtime, &code) {
+            Ok(pre) => ("hit", Some((interface, pre))),
+            Err(_) => {
+                entry.forget();
+                ("torn", None)
+            }
+        },
+    };
+    metrics.cache(result);
+    if let Some((interface, _)) = &found {
+        interface.check()?;
+    }
+    Ok(found)
+}
+
 /// Everything that can be told from the bytes.
-fn check(bytes: &[u8]) -> Result<Checked, Refusal> {
-    let unpacked = bytes::unpack(bytes)?;
-    let digest = bytes::hex(&unpacked);
-    let size = unpacked.len();
+fn check(unpacked: Cow<'_, [u8]>) -> Result<Checked, Refusal> {
     let component = match bytes::form(&unpacked)? {
         Form::Component => unpacked.into_owned(),
         Form::CoreModule => {
@@ -278,12 +286,7 @@ fn check(bytes: &[u8]) -> Result<Checked, Refusal> {
     };
     let interface = imports::of_component(&component)?;
     interface.check()?;
-    Ok(Checked {
-        digest: digest.into(),
-        size,
-        component,
-        interface,
-    })
+    Ok(Checked { component, interface })
 }
 
 /// Links machine code with what this host offers.

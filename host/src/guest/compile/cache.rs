@@ -4,6 +4,7 @@
 //! costs a compile.
 
 use super::TrustedCode;
+use crate::guest::imports::Interface;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
@@ -16,10 +17,12 @@ use std::time::SystemTime;
 use wasmtime::Engine;
 
 /// Version of the form of a file, part of every name and tag.
-const FORM: &[u8] = b"windlass compiled code 1";
-/// Bytes before the code: its length and the tag.
+const FORM: &[u8] = b"windlass compiled code 2";
+/// Bytes before what is kept: its length and the tag.
 const HEADER: usize = LENGTH + TAG;
 const LENGTH: usize = 8;
+/// Bytes before the interface: its length. The code follows.
+const NOTE: usize = 4;
 const TAG: usize = 32;
 /// How the names of whole files end; nothing else in the directory is touched.
 const WHOLE: &str = "windlass-code";
@@ -49,8 +52,8 @@ pub(in crate::guest) struct Entry {
 
 /// What a file was good for.
 pub(in crate::guest) enum Lookup {
-    /// The code is this program's own.
-    Hit(TrustedCode),
+    /// What this program found in the module when it compiled it, and the code that it made.
+    Hit(Interface, TrustedCode),
     /// There is none for this module and engine.
     Miss,
     /// It is not as long as it says.
@@ -79,11 +82,16 @@ impl Cache {
         }
     }
 
-    /// Where the code of `component` is kept. `module` is the digest that people know it by; `engine` is [`identity`].
-    pub(in crate::guest) fn entry(&self, key: &CacheKey, module: &str, component: &[u8], engine: &[u8; 32]) -> Entry {
+    /// Where the code of the module with this digest is kept; `engine` is [`identity`].
+    ///
+    /// The name depends on the version of the host as well, since another one may make another component of the same
+    /// module.
+    pub(in crate::guest) fn entry(&self, key: &CacheKey, module: &str, engine: &[u8; 32]) -> Entry {
         let identity: [u8; 32] = Sha256::new()
             .chain_update(FORM)
-            .chain_update(Sha256::digest(component))
+            .chain_update(env!("CARGO_PKG_VERSION"))
+            .chain_update(b"\0")
+            .chain_update(module)
             .chain_update(engine)
             .finalize()
             .into();
@@ -146,12 +154,18 @@ impl Entry {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Keeps the code: whoever reads at the same time finds the whole file or none.
+    /// Keeps the code, and what was found in the module: whoever reads at the same time finds the whole file or none.
     ///
     /// # Errors
     /// If it cannot be kept; nothing is lost but time.
-    pub(in crate::guest) fn write(&self, code: &TrustedCode) -> io::Result<()> {
-        let size = (HEADER + code.bytes().len()) as u64;
+    pub(in crate::guest) fn write(&self, interface: &Interface, code: &TrustedCode) -> io::Result<()> {
+        let note = serde_json::to_vec(interface)?;
+        let mut kept = u32::try_from(note.len())
+            .map_err(io::Error::other)?
+            .to_le_bytes()
+            .to_vec();
+        kept.extend_from_slice(&note);
+        let size = (HEADER + kept.len() + code.bytes().len()) as u64;
         if size > self.cache.limit {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -164,7 +178,7 @@ impl Entry {
         let unique = getrandom::u64().unwrap_or_else(|_| std::process::id().into());
         let unfinished = self.path.with_extension(format!("{unique:016x}.{UNFINISHED}"));
         let written = self
-            .write_to(&unfinished, code)
+            .write_to(&unfinished, &kept, code.bytes())
             .and_then(|()| fs::rename(&unfinished, &self.path));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);
@@ -172,11 +186,12 @@ impl Entry {
         written
     }
 
-    fn write_to(&self, path: &Path, code: &TrustedCode) -> io::Result<()> {
+    fn write_to(&self, path: &Path, note: &[u8], code: &[u8]) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(&(code.bytes().len() as u64).to_le_bytes())?;
-        file.write_all(&self.mac(code.bytes()).finalize().into_bytes())?;
-        file.write_all(code.bytes())
+        file.write_all(&((note.len() + code.len()) as u64).to_le_bytes())?;
+        file.write_all(&self.mac().chain_update(note).chain_update(code).finalize().into_bytes())?;
+        file.write_all(note)?;
+        file.write_all(code)
     }
 
     /// The file as it is; none if it is larger than any that was written.
@@ -196,23 +211,34 @@ impl Entry {
         let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
             return Lookup::Torn;
         };
-        let Some((tag, code)) = rest.split_first_chunk::<TAG>() else {
+        let Some((tag, kept)) = rest.split_first_chunk::<TAG>() else {
             return Lookup::Torn;
         };
-        if u64::from_le_bytes(*length) != code.len() as u64 {
+        if u64::from_le_bytes(*length) != kept.len() as u64 {
             return Lookup::Torn;
         }
         // Compares in constant time.
-        if self.mac(code).verify_slice(tag).is_err() {
+        if self.mac().chain_update(kept).verify_slice(tag).is_err() {
             return Lookup::Forged;
         }
-        bytes.drain(..HEADER);
-        Lookup::Hit(TrustedCode::verified(bytes))
+        let Some((interface, before_code)) = interface(kept) else {
+            return Lookup::Torn;
+        };
+        bytes.drain(..HEADER + before_code);
+        Lookup::Hit(interface, TrustedCode::verified(bytes))
     }
 
-    fn mac(&self, code: &[u8]) -> Hmac<Sha256> {
-        mac(&self.key.0).chain_update(self.identity).chain_update(code)
+    fn mac(&self) -> Hmac<Sha256> {
+        mac(&self.key.0).chain_update(self.identity)
     }
+}
+
+/// The interface that is kept before the code, and where the code begins.
+fn interface(kept: &[u8]) -> Option<(Interface, usize)> {
+    let (length, rest) = kept.split_first_chunk::<NOTE>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let interface = serde_json::from_slice(rest.get(..length)?).ok()?;
+    Some((interface, NOTE + length))
 }
 
 fn mac(key: &[u8]) -> Hmac<Sha256> {

@@ -2,6 +2,7 @@
 
 use super::{Cache, CacheKey, Compiler, Entry, Lookup, TrustedCode, identity};
 use crate::guest::Loader;
+use crate::guest::imports::Interface;
 use crate::guest::tests::{LOADER, bytes_of, generous};
 use serde_json::json;
 use std::fs;
@@ -47,7 +48,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn entry(cache: &Cache, module: &str, engine: &[u8; 32]) -> Entry {
-    cache.entry(&key(), module, module.as_bytes(), engine)
+    cache.entry(&key(), module, engine)
 }
 
 fn code(size: usize) -> TrustedCode {
@@ -55,7 +56,7 @@ fn code(size: usize) -> TrustedCode {
 }
 
 fn hits(entry: &Entry) -> bool {
-    matches!(entry.read(), Lookup::Hit(_))
+    matches!(entry.read(), Lookup::Hit(..))
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ async fn a_file_with_one_changed_byte_is_forged_wherever_the_byte_is() {
         "small",
         &ENGINE,
     );
-    small.write(&code(100)).unwrap();
+    small.write(&Interface::default(), &code(100)).unwrap();
     let [file] = files(&directory.path().join("small")).try_into().expect("one file");
     let good = fs::read(&file).unwrap();
     for position in 8..good.len() {
@@ -105,8 +106,8 @@ async fn what_another_key_wrote_or_what_is_of_another_module_is_forged() {
     assert_eq!(load(directory.path()).await, (1, vec!["forged"]));
     let cache = Cache::new(directory.path(), Cache::LIMIT);
     let (good, other) = (entry(&cache, "good", &ENGINE), entry(&cache, "other", &ENGINE));
-    good.write(&code(100)).unwrap();
-    other.write(&code(100)).unwrap();
+    good.write(&Interface::default(), &code(100)).unwrap();
+    other.write(&Interface::default(), &code(100)).unwrap();
     let all = files(directory.path());
     let named = |name: &str| {
         let found = all.iter().find(|path| path.to_string_lossy().contains(name));
@@ -131,7 +132,7 @@ async fn f_09_a_torn_file_costs_a_compile() {
     assert_eq!(load(directory.path()).await, (1, vec!["torn"]));
     assert_eq!(load(directory.path()).await, (0, vec!["hit"]), "it was replaced");
     let small = entry(&Cache::new(&directory.path().join("small"), 1_000), "small", &ENGINE);
-    small.write(&code(100)).unwrap();
+    small.write(&Interface::default(), &code(100)).unwrap();
     let [file] = files(&directory.path().join("small")).try_into().expect("one file");
     let good = fs::read(&file).unwrap();
     for length in 0..good.len() {
@@ -151,12 +152,11 @@ async fn f_09_authentic_code_that_this_engine_cannot_take_costs_a_compile() {
     let directory = TempDir::new().unwrap();
     let loader = started(directory.path());
     let module = loader.load(bytes_of("friend")).await.expect("loads");
-    let component = crate::guest::encode::encode(&bytes_of("friend")).expect("encodes");
     let cache = Cache::new(directory.path(), Cache::LIMIT);
     let engine = identity(loader.runtime().engine());
     cache
-        .entry(&key(), module.digest(), &component, &engine)
-        .write(&code(5_000))
+        .entry(&key(), module.digest(), &engine)
+        .write(&Interface::default(), &code(5_000))
         .unwrap();
     assert_eq!(load(directory.path()).await, (1, vec!["torn"]));
     assert_eq!(load(directory.path()).await, (0, vec!["hit"]));
@@ -190,9 +190,9 @@ fn f_16_code_of_two_engines_lives_side_by_side() {
     let directory = TempDir::new().unwrap();
     let cache = Cache::new(directory.path(), Cache::LIMIT);
     let (old, new) = (entry(&cache, "same", &ENGINE), entry(&cache, "same", &[2; 32]));
-    old.write(&code(100)).unwrap();
+    old.write(&Interface::default(), &code(100)).unwrap();
     assert!(matches!(new.read(), Lookup::Miss), "of another engine");
-    new.write(&code(200)).unwrap();
+    new.write(&Interface::default(), &code(200)).unwrap();
     assert!(hits(&old) && hits(&new));
     assert_eq!(files(directory.path()).len(), 2);
 }
@@ -224,7 +224,7 @@ fn what_was_not_used_for_longest_makes_room_and_nothing_else_in_the_directory_do
     let cache = Cache::new(directory.path(), 3_500);
     let entries = ["a", "b", "c"].map(|name| entry(&cache, name, &ENGINE));
     for (age, entry) in entries.iter().enumerate() {
-        entry.write(&code(1_000)).unwrap();
+        entry.write(&Interface::default(), &code(1_000)).unwrap();
         let written = files(directory.path());
         let name = ["/a-", "/b-", "/c-"][age];
         let path = written
@@ -237,7 +237,7 @@ fn what_was_not_used_for_longest_makes_room_and_nothing_else_in_the_directory_do
     let [a, b, c] = &entries;
     assert!(hits(a), "now the one used last");
     let d = entry(&cache, "d", &ENGINE);
-    d.write(&code(1_000)).unwrap();
+    d.write(&Interface::default(), &code(1_000)).unwrap();
     assert!(hits(a) && !hits(b) && hits(c) && hits(&d));
     let total: u64 = files(directory.path())
         .iter()
@@ -245,6 +245,9 @@ fn what_was_not_used_for_longest_makes_room_and_nothing_else_in_the_directory_do
         .sum();
     assert!(total <= 3_500 + 5_000, "{total} bytes");
     assert!(others.exists());
-    assert!(d.write(&code(4_000)).is_err(), "larger than the cache");
+    assert!(
+        d.write(&Interface::default(), &code(4_000)).is_err(),
+        "larger than the cache"
+    );
     assert!(hits(a), "and nothing had to go for it");
 }
