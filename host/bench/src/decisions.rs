@@ -28,6 +28,10 @@ struct Way {
 /// If a guest does not load, or does not decide what its logic decides natively.
 pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec<Comparison>> {
     let product = Capacity::default();
+    let kept = Capacity {
+        allocation: Allocation::PoolingKept,
+        ..product.clone()
+    };
     let on_demand = Capacity {
         allocation: Allocation::OnDemand,
         ..product.clone()
@@ -36,7 +40,7 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
         interruption: Interruption::Fuel,
         ..product.clone()
     };
-    let engines = [product, on_demand, fuel].map(Runtime::new);
+    let engines = [product, kept, on_demand, fuel].map(Runtime::new);
     let engines = engines.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut lines = Vec::new();
     for subject in subjects {
@@ -51,8 +55,8 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
         let calls = subject.calls(&*product).await?;
         ways.push(Way::natively());
         take_turns(&calls, &mut ways, effort).await?;
-        let [seen, on_demand, fuel, native] = &ways[..] else {
-            return Err(anyhow!("there are four ways"));
+        let [seen, kept, on_demand, fuel, native] = &ways[..] else {
+            return Err(anyhow!("there are five ways"));
         };
         let (name, seen) = (subject.guest.name(), seen.times.quantity());
         let line = |what: &str| Comparison::of(format!("{name}: {what}"), seen);
@@ -61,6 +65,7 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
                 .against("native function", native.times.quantity())
                 .target(TARGET),
             line("pooling allocation").against("on demand", on_demand.times.quantity()),
+            line("pages given back after each decision").against("kept", kept.times.quantity()),
             line("epoch interruption").against("fuel", fuel.times.quantity()),
         ]);
     }
@@ -126,7 +131,7 @@ mod tests {
             ..Effort::quick()
         };
         let lines = measure(&effort, &[Subject::friend()]).await.unwrap();
-        assert_eq!(lines.len(), 3);
+        assert_eq!(lines.len(), 4);
         assert!(lines.iter().all(|line| line.ratio().is_some()), "{lines:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use wasmtime::component::{HasSelf, Linker};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// Core instances, memories and tables that one component may consist of; one made from one core module has 4, 1 and 2.
 const CORE_INSTANCES: u32 = 16;
@@ -17,6 +17,9 @@ const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
 /// Stack of one call with everything: the guest's share and the host functions that it calls.
 const CALL_STACK: usize = 2 * MAX_STACK;
+
+/// Bytes of a slot that stay in memory with [`Allocation::PoolingKept`].
+const KEPT: usize = 256 << 10;
 
 /// How much the engine can do at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +43,13 @@ pub struct Capacity {
 /// Where instances lie. Only for measuring is there a choice: `windlass-bench` compares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allocation {
-    /// In slots that are reserved once: nothing is mapped for a decision, and their number is bounded (E-11).
+    /// In slots that are reserved once: nothing is mapped for a decision, and their number is bounded (E-11). Pages that
+    /// a guest wrote are given back after each decision.
     #[default]
     Pooling,
+    /// As before, and pages that a guest wrote are wiped and kept for the next (Linux 6.7 and later; without effect
+    /// before).
+    PoolingKept,
     /// Mapped for each decision and unmapped after it.
     OnDemand,
 }
@@ -189,6 +196,13 @@ fn config(capacity: &Capacity) -> Config {
     let mut config = code_config();
     config.allocation_strategy(match capacity.allocation {
         Allocation::Pooling => InstanceAllocationStrategy::Pooling(pool(capacity)),
+        Allocation::PoolingKept => {
+            let mut pool = pool(capacity);
+            pool.linear_memory_keep_resident(KEPT)
+                .table_keep_resident(KEPT)
+                .pagemap_scan(Enabled::Auto);
+            InstanceAllocationStrategy::Pooling(pool)
+        }
         Allocation::OnDemand => InstanceAllocationStrategy::OnDemand,
     });
     if capacity.interruption == Interruption::Fuel {

@@ -10,6 +10,7 @@ mod claims;
 mod leaving;
 mod settings;
 mod real;
+mod namespaces;
 
 /// Waits until a Reconciler says this in a condition, such as `False Incomplete`; gives the message.
 async fn until_condition(world: &World, name: &str, type_: &str, wanted: &str) -> String {
