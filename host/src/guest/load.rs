@@ -11,6 +11,7 @@ use super::runtime::Runtime;
 use super::state::State;
 use crate::metrics::CompileMetrics;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -217,7 +218,7 @@ impl Loader {
         let code = self.compiler.compile(&self.runtime, component, turn).await?;
         let (runtime, metrics) = (self.runtime.clone(), self.metrics.clone());
         turn.work(move || {
-            let pre = link(&runtime, &code)?;
+            let pre = link(&runtime, &code, keep.as_ref().map(|(entry, _)| entry.directory()))?;
             if let Some(Err(error)) = keep.map(|(entry, interface)| entry.write(&interface, &code)) {
                 tracing::warn!("compiled code is not kept: {error}");
                 metrics.cache("unwritable");
@@ -260,7 +261,7 @@ fn kept(
         Lookup::Miss => ("miss", None),
         Lookup::Torn => ("torn", None),
         Lookup::Forged => ("forged", None),
-        Lookup::Hit(interface, code) => match link(runtime, &code) {
+        Lookup::Hit(interface, code) => match link(runtime, &code, Some(entry.directory())) {
             Ok(pre) => ("hit", Some((interface, pre))),
             Err(_) => {
                 entry.forget();
@@ -290,8 +291,8 @@ fn check(unpacked: Cow<'_, [u8]>) -> Result<Checked, Refusal> {
 }
 
 /// Links machine code with what this host offers.
-fn link(runtime: &Runtime, code: &TrustedCode) -> Result<ReconcilerPre<State>, Refusal> {
-    let component = code.component(runtime.engine()).map_err(|why| {
+fn link(runtime: &Runtime, code: &TrustedCode, directory: Option<&Path>) -> Result<ReconcilerPre<State>, Refusal> {
+    let component = code.component(runtime.engine(), directory).map_err(|why| {
         Refusal::new(
             Step::Compile,
             "Invalid",

@@ -104,6 +104,13 @@ impl Cache {
         }
     }
 
+    fn make_directory(&self) -> io::Result<()> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)
+    }
+
     /// Deletes what was not used for longest until `more` bytes fit.
     fn make_room(&self, more: u64) -> io::Result<()> {
         let mut files = Vec::new();
@@ -136,6 +143,13 @@ impl Cache {
 }
 
 impl Entry {
+    /// The directory of the cache, made if it can be.
+    pub(in crate::guest) fn directory(&self) -> &Path {
+        // Whoever needs it finds out that it is not there.
+        let _ = self.cache.make_directory();
+        &self.cache.directory
+    }
+
     /// Reads and checks the file. What is of no use is deleted.
     pub(in crate::guest) fn read(&self) -> Lookup {
         let found = match self.bytes() {
@@ -169,10 +183,7 @@ impl Entry {
         if size > self.cache.limit {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.cache.directory)?;
+        self.cache.make_directory()?;
         self.cache.make_room(size)?;
         // Hosts that share a volume may have the same process number.
         let unique = getrandom::u64().unwrap_or_else(|_| std::process::id().into());

@@ -1,5 +1,9 @@
-//! Turns machine code that this program made into a component; holds the only unsafe line of the host.
+//! Turns machine code that this program made into a component; holds the only unsafe lines of the host.
 
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -25,7 +29,8 @@ impl TrustedCode {
         &self.0
     }
 
-    /// Makes it executable.
+    /// Makes it executable: mapped from a file without a name in this directory, so that what is never run takes no memory,
+    /// or copied into memory where there is none.
     ///
     /// # Errors
     /// If the engine is of another version, or set up in another way, or for another processor, than the compiler was.
@@ -33,10 +38,26 @@ impl TrustedCode {
         unsafe_code,
         reason = "wasmtime cannot tell code of its own compiler from any other; the type of `self` does"
     )]
-    pub(in crate::guest) fn component(&self, engine: &Engine) -> wasmtime::Result<Component> {
+    pub(in crate::guest) fn component(&self, engine: &Engine, directory: Option<&Path>) -> wasmtime::Result<Component> {
+        if let Some(Ok(file)) = directory.map(|directory| self.nameless(directory)) {
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            // SAFETY: as below. The file holds the same bytes, was made by this call without a name, and is open in this
+            // process alone: nobody can open, change or cut it.
+            let mapped = unsafe { Component::deserialize_file(engine, path) };
+            if mapped.is_ok() {
+                return mapped;
+            }
+        }
         // SAFETY: `Component::deserialize` wants the unchanged output of `Engine::precompile_component`. A value of this
         // type holds nothing else (see its constructors), in memory of this process alone: what was verified is what
         // is run, no file can change in between. Version, settings and processor features are checked by wasmtime.
         unsafe { Component::deserialize(engine, &self.0) }
+    }
+
+    /// The code in a file that has no name, and never had one where the system can do that.
+    fn nameless(&self, directory: &Path) -> io::Result<File> {
+        let mut file = tempfile::tempfile_in(directory)?;
+        file.write_all(&self.0)?;
+        Ok(file)
     }
 }
