@@ -64,6 +64,15 @@ impl Compiler {
         Ok(Self::Child(program))
     }
 
+    /// How long compiling may take on the wall, where it may take so much running time. A child counts its running time
+    /// itself, and gets twice as long for it, since a busy machine is not the module's fault.
+    pub(super) fn patience(&self, running: Duration) -> Duration {
+        match self {
+            Self::InProcess => running,
+            Self::Child(_) => running * 2,
+        }
+    }
+
     /// Makes machine code. Dropped half way, a child is killed.
     pub(super) async fn compile(
         &self,

@@ -13,7 +13,7 @@ use crate::metrics::CompileMetrics;
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How many modules are unpacked, looked at and read from the cache at once; each may take 64 MiB meanwhile.
@@ -59,6 +59,16 @@ enum Found {
     Kept(Interface, ReconcilerPre<State>),
     /// It is fit to be compiled.
     Checked(Checked),
+}
+
+/// Waiting for a turn does not count: a busy host is not the module's fault.
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+        Err(compile::exceeded(&format!(
+            "took longer than {} s",
+            limit.as_secs_f64()
+        )))
+    })
 }
 
 /// Waits for a turn.
@@ -133,7 +143,8 @@ impl Loader {
 
     async fn load_within_time(&self, bytes: Vec<u8>, key: Option<CacheKey>) -> Result<Module, Refusal> {
         let turn = wait_for_turn(&self.looking).await?;
-        let looked = self.within_time(self.look(bytes, key, &turn)).await?;
+        let limit = self.runtime.capacity().compile;
+        let looked = within(limit, self.look(bytes, key, &turn)).await?;
         drop(turn);
         let Looked {
             digest,
@@ -147,7 +158,7 @@ impl Loader {
             Found::Checked(Checked { component, interface }) => {
                 let turn = wait_for_turn(&self.compiling).await?;
                 let compiled = self.compiled(component, entry.map(|entry| (entry, interface.clone())), &turn);
-                (interface, self.within_time(compiled).await?)
+                (interface, within(self.compiler.patience(limit), compiled).await?)
             }
         };
         let strict = interface.is_strict();
@@ -163,17 +174,6 @@ impl Loader {
             strict,
             imports: imports.into_iter().collect(),
             compile_time: started.elapsed(),
-        })
-    }
-
-    /// Waiting for a turn does not count: a busy host is not the module's fault.
-    async fn within_time<T>(&self, work: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
-        let limit = self.runtime.capacity().compile;
-        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-            Err(compile::exceeded(&format!(
-                "took longer than {} s",
-                limit.as_secs_f64()
-            )))
         })
     }
 

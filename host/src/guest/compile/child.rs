@@ -10,8 +10,8 @@ use std::process::ExitCode;
 /// Exit code of a refusal, whose JSON is on stderr; no other way to end has it.
 pub(super) const REFUSED: u8 = 10;
 
-/// What `nice` calls the lowest priority.
-const LOWEST_PRIORITY: i32 = 19;
+/// What `nice` would be given: a third of the share of whoever runs beside it, so that it is behind and never starves.
+const LOW_PRIORITY: i32 = 5;
 
 /// The whole life of the child. It has no threads but this one, no cluster, no environment, and no files to write.
 pub fn compile_alone(budget: CompileBudget) -> ExitCode {
@@ -34,8 +34,8 @@ pub fn compile_alone(budget: CompileBudget) -> ExitCode {
 fn limit(budget: CompileBudget) -> std::io::Result<()> {
     // When memory is short the kernel is to end this process, not the host. Where it cannot be said, the limits do.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    // Whatever else there is to do on this machine goes first: decisions must not wait for a compiler (F-08).
-    let _ = rustix::process::setpriority_process(None, LOWEST_PRIORITY);
+    // Decisions go before a compiler (F-08).
+    let _ = rustix::process::setpriority_process(None, LOW_PRIORITY);
     let seconds = budget.processor.as_secs().max(1);
     Resource::AS.set(budget.memory, budget.memory)?;
     // At the first the process gets a signal that names the reason, at the second it is gone.
