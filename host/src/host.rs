@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use windlass_core::backoff::Backoff;
 use windlass_core::change::Change;
 use windlass_core::key::{Key, PrimaryName, ReconcilerId};
+use windlass_core::reason::Reason;
 
 /// A running host.
 ///
@@ -107,6 +108,9 @@ impl Host {
     /// before.
     pub fn note(&self, id: &ReconcilerId, primary: PrimaryName, standing: &Standing) -> Option<Standing> {
         let before = self.running.note(id, primary, standing.clone());
+        if standing.reason == Reason::ApplyForbidden {
+            self.slots.note_a_no(id);
+        }
         if before.as_ref() != Some(standing) {
             self.settling.add_after(id.clone(), COUNTS_DELAY);
         }

@@ -29,7 +29,8 @@
 //! # Invariants
 //!
 //! - No guest is called before the watches of everything that it declared were listed once.
-//! - Every write about primaries and children is impersonated; the host's own are Reconcilers, Events, its key.
+//! - Every write about primaries and children is impersonated; the host's own are Reconcilers, Events, its key and the
+//!   modules that it keeps.
 //! - No value of a Secret is stored or logged; a guest that may see it gets it for one decision.
 //! - Nothing is written before the whole answer was checked, and nothing counts as done before its write returned.
 //! - A fault ends at its primary; a bad module at its Reconciler. Neither delays start, readiness or others.

@@ -9,7 +9,7 @@ use windlass_core::rights::Access;
 use windlass_core::write::Identity;
 
 /// How long an answer is believed, so that a right that was taken away is soon felt (DESIGN §6).
-const BELIEVED: Duration = Duration::from_secs(60);
+pub(crate) const BELIEVED: Duration = Duration::from_secs(60);
 /// Answers kept at most. What is above that is asked each time; it cannot grow with what guests ask.
 const KEPT: usize = 10_000;
 

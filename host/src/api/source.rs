@@ -14,7 +14,7 @@ pub struct ModuleSource {
     /// One or several ConfigMaps of the Reconciler's namespace. `windlass push` writes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapSource>,
-    /// Reserved: this version of the host refuses it, with the reason SourceNotSupported.
+    /// Reserved: this version of the host refuses it, with the reason SourceNotSupported in `status.refused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oci: Option<OciSource>,
 }

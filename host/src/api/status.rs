@@ -56,7 +56,8 @@ pub struct Active {
     pub strict: bool,
     /// Hash of the rights that the module needs.
     pub rights_hash: String,
-    /// The settings that lay beside the module, of a drop-in without `spec.settings`: its ConfigMap may go.
+    /// The settings that it runs with, so that it goes on with them after a restart, whatever the spec or a ConfigMap says
+    /// by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_map")]
     pub settings: Option<Map<String, Value>>,
@@ -101,7 +102,7 @@ pub struct Earlier {
     pub name: String,
     /// Version that the module gives itself.
     pub version: String,
-    /// The settings that lay beside it, of a drop-in without `spec.settings`.
+    /// The settings that it ran with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_map")]
     pub settings: Option<Map<String, Value>>,

@@ -89,9 +89,12 @@ pub(super) async fn push(arguments: PushArguments) -> anyhow::Result<ExitCode> {
         namespaces: arguments.namespaces(),
     };
     let change = reconciler::change(&id, &wish, seen.reconciler.as_ref()).map_err(|why| anyhow!(why))?;
+    let at = target(&reconciler_kind(), &id.namespace, &id.name);
+    if let Some(pin) = &change.meanwhile {
+        person.change(&at, Request::JsonPatch(pin.clone())).await?;
+    }
     let written = write_module(&person, &id, &opened, packed.key, &seen).await?;
     change.notes.iter().for_each(|note| say(note));
-    let at = target(&reconciler_kind(), &id.namespace, &id.name);
     if let Some(patch) = change.patch {
         person.change(&at, Request::JsonPatch(patch)).await?;
     }

@@ -50,7 +50,9 @@ fn objects(arguments: &RbacArguments, manifest: &Manifest) -> Vec<Value> {
     let host = subject(&arguments.host_service_account, &arguments.host_namespace);
     let both = json!([account, host]);
     let only = json!([account]);
-    let (read, write) = (format!("windlass:{name}:read"), format!("windlass:{name}:write"));
+    // Cluster roles have no namespace: that of the Reconciler is in their names, so that two of one name do not share them.
+    let of = format!("windlass:{namespace}:{name}");
+    let (read, write) = (format!("{of}:read"), format!("{of}:write"));
     let mut objects = vec![json!({
         "apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": {"name": name, "namespace": namespace, "annotations": {ANNOTATION_CONSENT: name}},

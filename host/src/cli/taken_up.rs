@@ -88,6 +88,8 @@ pub(super) struct Ended {
     active: Option<Active>,
     /// Its primaries that are ready, of all.
     primaries: Option<String>,
+    /// The last primary that fails, and why.
+    failing: Option<String>,
 }
 
 impl Ended {
@@ -118,8 +120,13 @@ impl Ended {
         let active = self.active.clone().unwrap_or_default();
         let primaries = self.primaries.clone().unwrap_or_else(|| "0/0".into());
         Ok(format!(
-            "{} {} ({}) runs for Reconciler {}: {primaries} {} ready\n",
-            active.name, active.version, active.short_digest, self.reconciler, active.kind
+            "{} {} ({}) runs for Reconciler {}: {primaries} {} ready{}\n",
+            active.name,
+            active.version,
+            active.short_digest,
+            self.reconciler,
+            active.kind,
+            self.failing.as_ref().map(|why| format!("; {why}")).unwrap_or_default()
         ))
     }
 }
@@ -151,7 +158,9 @@ pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing
         .conditions
         .iter()
         .any(|condition| condition.type_ == "Ready" && condition.status == "True");
-    if runs && ready && first.is_none() {
+    // That some primaries fail is said at the end, and nothing that waiting for this module would cure.
+    let only_decisions_fail = first.is_some_and(|first| first.reason == "DecisionsFailing");
+    if runs && (ready && first.is_none() || only_decisions_fail) {
         return Standing::Runs;
     }
     match (&status.refused, first) {
@@ -264,6 +273,9 @@ fn ended(id: &ReconcilerId, awaited: &Awaited, seen: (ReconcilerStatus, Standing
         runs: standing == Standing::Runs,
         refused: matches!(standing, Standing::Refused(_)),
         waiting,
+        failing: status
+            .last_failure
+            .map(|failure| format!("{} fails: {}: {}", failure.primary, failure.reason, failure.message)),
         primaries: status.primaries.map(|primaries| primaries.summary),
         active: status.active,
     }

@@ -15,8 +15,6 @@ pub(super) struct Candidate {
     pub(super) digest: String,
     /// What it is told.
     pub(super) settings: Value,
-    /// The settings beside it, if they are what it is told.
-    pub(super) beside: Option<Map<String, Value>>,
     /// Where its bytes are.
     pub(super) bytes: Bytes,
     /// What of the source is not taken up because another module is pinned.
@@ -89,15 +87,15 @@ pub(super) async fn wanted(
             };
             return Ok(Candidate {
                 digest: held.digest,
-                settings: settings(spec, beside.as_ref()),
-                beside,
+                settings: settings(spec, beside),
                 bytes: bytes.map_or(Bytes::Source, Bytes::Fetched),
                 mismatch: None,
             });
         }
     };
     let pin = spec.digest.as_deref().unwrap_or_default();
-    if let Some(mut candidate) = from_before(host, spec, status, pin) {
+    let told = spec.settings.clone().or_else(|| settings_of(status, pin));
+    if let Some(mut candidate) = from_before(host, pin, told) {
         candidate.mismatch = Some(format!(
             "spec.digest pins this module, and {holds}: that is not taken up before spec.digest is changed or removed"
         ));
@@ -110,47 +108,44 @@ pub(super) async fn wanted(
     Err(Halt::watched(Gate::Loaded, Reason::SourceMismatch, message))
 }
 
-/// The module that ran last, if it is known from before.
-pub(super) fn last_good(
-    host: &Host,
-    id: &ReconcilerId,
-    spec: &ReconcilerSpec,
-    status: &ReconcilerStatus,
-) -> Option<Candidate> {
-    let digest = match (host.running.active(id), &status.active) {
-        (Some(running), _) => running.digest.clone(),
-        (None, Some(active)) => active.digest.clone(),
+/// What ran last, with the settings that it had, if it is known from before.
+pub(super) fn last_good(host: &Host, id: &ReconcilerId, status: &ReconcilerStatus) -> Option<Candidate> {
+    if let Some(running) = host.running.active(id) {
+        return from_before(host, &running.digest, running.settings.as_object().cloned());
+    }
+    let digest = match &status.active {
+        Some(active) => &active.digest,
         // What was suspended, or lost its account, is the first of those that ran before.
-        (None, None) => status.earlier.first()?.digest.clone(),
+        None => &status.earlier.first()?.digest,
     };
-    from_before(host, spec, status, &digest)
+    from_before(host, digest, settings_of(status, digest))
 }
 
-/// A module that is in use or kept, with the settings that it had.
-fn from_before(host: &Host, spec: &ReconcilerSpec, status: &ReconcilerStatus, digest: &str) -> Option<Candidate> {
+/// A module that is in use or kept.
+fn from_before(host: &Host, digest: &str, told: Option<Map<String, Value>>) -> Option<Candidate> {
     if host.modules.get(digest).is_none() && !kept::is_kept(host, digest) {
         return None;
     }
-    let active = status.active.iter().map(|active| (&active.digest, &active.settings));
-    let earlier = status
-        .earlier
-        .iter()
-        .map(|earlier| (&earlier.digest, &earlier.settings));
-    let beside = active
-        .chain(earlier)
-        .find(|(other, _)| *other == digest)
-        .and_then(|(_, settings)| settings.clone())
-        .filter(|_| spec.settings.is_none());
     Some(Candidate {
         digest: digest.into(),
-        settings: settings(spec, beside.as_ref()),
-        beside,
+        settings: Value::Object(told.unwrap_or_default()),
         bytes: Bytes::Kept,
         mismatch: None,
     })
 }
 
+/// The settings that a module had when it ran.
+fn settings_of(status: &ReconcilerStatus, digest: &str) -> Option<Map<String, Value>> {
+    let active = status.active.iter().map(|active| (&active.digest, &active.settings));
+    let earlier = status
+        .earlier
+        .iter()
+        .map(|earlier| (&earlier.digest, &earlier.settings));
+    let found = active.chain(earlier).find(|(other, _)| *other == digest);
+    found.and_then(|(_, settings)| settings.clone())
+}
+
 /// The spec's settings, else those beside the module, else none.
-fn settings(spec: &ReconcilerSpec, beside: Option<&Map<String, Value>>) -> Value {
-    Value::Object(spec.settings.as_ref().or(beside).cloned().unwrap_or_default())
+fn settings(spec: &ReconcilerSpec, beside: Option<Map<String, Value>>) -> Value {
+    Value::Object(spec.settings.clone().or(beside).unwrap_or_default())
 }

@@ -13,9 +13,13 @@ use crate::store::watches::User;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use windlass_core::key::ReconcilerId;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
+
+/// How long a Reconciler may not be looked at.
+const SWEEP: Duration = Duration::from_secs(600);
 
 /// Looks at one Reconciler once. Level-triggered: what woke it does not matter, only what is there now.
 pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
@@ -60,6 +64,8 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     let reconciler = approval::fresh(host, &reconciler);
     let written = status::write(host, id, &reconciler, &spec, &outcome).await;
     host.slots.note_settled(id);
+    // What no watch tells, such as a right that was taken away, is found at the latest then (DESIGN section 6).
+    host.settling.add_after(id.clone(), SWEEP);
     if outcome.swapped {
         kept::collect(host).await;
     }
@@ -84,6 +90,9 @@ async fn bring_about(
         }
         Err(halt) => (Err(halt), None),
     };
+    let wanted = candidate
+        .as_ref()
+        .map(|candidate| (candidate.digest.clone(), candidate.settings.clone()));
     let mut outcome = status::Outcome {
         candidate: candidate.as_ref().map(|candidate| candidate.digest.clone()),
         mismatch: candidate.as_ref().and_then(|candidate| candidate.mismatch.clone()),
@@ -96,8 +105,10 @@ async fn bring_about(
         (Ok(_), None) | (Err(Halt::NotYet), _) => outcome.halt = Some(Halt::NotYet),
         (Err(halt), _) => {
             outcome.halt = Some(halt);
-            let good = choose::last_good(host, &id, spec, &status);
-            if let Some(mut good) = good.filter(|good| outcome.candidate.as_ref() != Some(&good.digest)) {
+            let good = choose::last_good(host, &id, &status);
+            if let Some(mut good) =
+                good.filter(|good| wanted.as_ref() != Some(&(good.digest.clone(), good.settings.clone())))
+            {
                 // What is to be told is why the wanted one does not run, whatever becomes of this one.
                 match steps::take(host, reconciler, spec, &status, slot, &mut good).await {
                     Ok(_) => {}

@@ -6,6 +6,7 @@ use crate::guest::{Limits, Module};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
 use windlass_core::key::ReconcilerId;
 use windlass_core::manifest::Manifest;
 use windlass_core::rights::Access;
@@ -20,6 +21,8 @@ pub struct Slots {
     sources: Mutex<HashMap<ReconcilerId, BTreeSet<String>>>,
     /// Those whose status says what this host knows of them.
     settled: Mutex<BTreeSet<ReconcilerId>>,
+    /// Those of whose rights a decision has met the end.
+    refused_rights: Mutex<BTreeSet<ReconcilerId>>,
     /// What was said on a ConfigMap, by its uid, so that it is not said at each look.
     told: Mutex<HashMap<ReconcilerId, (String, String)>>,
 }
@@ -52,6 +55,16 @@ impl Slots {
         lock(&self.told).remove(id);
     }
 
+    /// Takes down that a decision of a Reconciler was not allowed something, so that its rights are asked for again.
+    pub fn note_a_no(&self, id: &ReconcilerId) {
+        lock(&self.refused_rights).insert(id.clone());
+    }
+
+    /// Whether there was such a decision since this was asked last.
+    pub(super) fn met_a_no(&self, id: &ReconcilerId) -> bool {
+        lock(&self.refused_rights).remove(id)
+    }
+
     pub(super) fn note_source(&self, id: &ReconcilerId, names: BTreeSet<String>) {
         lock(&self.sources).insert(id.clone(), names);
     }
@@ -68,6 +81,7 @@ impl Slots {
         lock(&self.slots).remove(id);
         lock(&self.sources).remove(id);
         lock(&self.settled).remove(id);
+        lock(&self.refused_rights).remove(id);
     }
 }
 
@@ -90,8 +104,8 @@ pub(super) struct Loaded {
     pub(super) module: Arc<Module>,
     /// What it said about itself under which settings.
     pub(super) described: Option<(Value, Manifest)>,
-    /// The rights that an account was found to have.
-    pub(super) granted: Option<(Identity, Vec<Access>)>,
+    /// The rights that an account was found to have, and until when that is believed.
+    pub(super) granted: Option<(Identity, Vec<Access>, Instant)>,
 }
 
 /// What was fetched last, without its bytes.

@@ -194,7 +194,7 @@ fn lack(lack: Lack) -> Halt {
 }
 
 fn incomplete(what: &str) -> Halt {
-    let message = format!("{what}; what ran goes on, and the module is taken up when it is complete");
+    let message = format!("{what}; a module that ran goes on, and this one is taken up when it is complete");
     Halt::watched(Gate::Loaded, Reason::Incomplete, message)
 }
 
@@ -205,7 +205,7 @@ fn missing(host: &Host, id: &ReconcilerId, name: &str) -> Halt {
     }
     let message = if host.settings.source_namespaces.contains(&id.namespace) {
         format!(
-            "there is no ConfigMap {}/{name}; what ran goes on. To remove a module, delete its Reconciler too",
+            "there is no ConfigMap {}/{name}; a module that ran goes on. To remove it, delete its Reconciler too",
             id.namespace
         )
     } else {

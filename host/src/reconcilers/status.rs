@@ -233,7 +233,11 @@ fn describe(active: &Activation) -> Active {
         kind: active.manifest.primary.kind.of.kind.clone(),
         strict: active.strict,
         rights_hash: rights::rights_hash(&active.manifest),
-        settings: active.beside.clone(),
+        settings: active
+            .settings
+            .as_object()
+            .filter(|settings| !settings.is_empty())
+            .cloned(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::api::{Claim, ReconcilerSpec, ReconcilerStatus, Refused};
 use crate::cluster::{ReadError, WatchKey};
 use crate::guest::{DESCRIBE_TIME, Limits, Step};
 use crate::host::Host;
+use crate::permissions::BELIEVED;
 use crate::running::{Activation, Watched};
 use crate::store::Sync;
 use crate::store::watches::User;
@@ -66,7 +67,14 @@ pub(super) async fn take(
     let Some(loaded) = slot.loaded.get_mut(&candidate.digest) else {
         return Err(lost());
     };
-    granted(host, &actor.identity, rights::needed(&manifest, &namespaces), loaded).await?;
+    granted(
+        host,
+        id,
+        &actor.identity,
+        rights::needed(&manifest, &namespaces),
+        loaded,
+    )
+    .await?;
     let module = Arc::clone(&loaded.module);
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
@@ -107,7 +115,6 @@ pub(super) async fn take(
             digest: digest.clone(),
             manifest,
             settings: settings.clone(),
-            beside: candidate.beside.clone(),
             claim,
             served,
             not_served,
@@ -254,13 +261,26 @@ fn namespaces(id: &ReconcilerId, spec: &ReconcilerSpec, manifest: &Manifest) -> 
     Ok(named.into_iter().map(Some).collect())
 }
 
-async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, loaded: &mut Loaded) -> Result<(), Halt> {
-    if let Some((to, what)) = &loaded.granted
+/// Whether the account has the rights. Asked again after a while, and after a decision that met a no.
+async fn granted(
+    host: &Host,
+    id: &ReconcilerId,
+    identity: &Identity,
+    needed: Vec<Access>,
+    loaded: &mut Loaded,
+) -> Result<(), Halt> {
+    let met_a_no = host.slots.met_a_no(id);
+    if let Some((to, what, until)) = &loaded.granted
         && (to, what) == (identity, &needed)
+        && *until > Instant::now()
+        && !met_a_no
     {
         return Ok(());
     }
     loaded.granted = None;
+    if met_a_no {
+        host.permissions.forget(identity);
+    }
     let mut missing = Vec::new();
     for access in &needed {
         match host.permissions.allowed(&*host.cluster, identity, access).await {
@@ -282,7 +302,7 @@ async fn granted(host: &Host, identity: &Identity, needed: Vec<Access>, loaded: 
         }
     }
     if missing.is_empty() {
-        loaded.granted = Some((identity.clone(), needed));
+        loaded.granted = Some((identity.clone(), needed, Instant::now() + BELIEVED));
         return Ok(());
     }
     let message = format!(

@@ -6,7 +6,7 @@ use crate::cluster::WatchKey;
 use crate::decide::Decide;
 use crate::guest::Limits;
 use crate::store::Store;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,8 +40,6 @@ pub struct Activation {
     pub guest: Arc<dyn Decide>,
     /// What every decision is told.
     pub settings: Value,
-    /// The settings beside the module, if they are what decisions are told.
-    pub beside: Option<Map<String, Value>>,
     /// Which primaries are its own.
     pub claim: Claim,
     /// How the kind of the primaries is served.

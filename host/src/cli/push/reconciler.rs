@@ -17,6 +17,9 @@ pub(super) struct Wish<'a> {
 /// How to bring it about.
 #[derive(Debug)]
 pub(super) struct Change {
+    /// Pins what runs while the module is written, where the spec changes too: the new module is to be taken up with the
+    /// new settings, and the old one not with them.
+    pub(super) meanwhile: Option<Vec<Value>>,
     /// Puts whole values in the place of others, where applying would mix both.
     pub(super) patch: Option<Vec<Value>>,
     /// What is applied after that.
@@ -52,6 +55,7 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
             ));
         }
         return Ok(Change {
+            meanwhile: None,
             patch: None,
             object: object(id, &spec),
             notes,
@@ -86,16 +90,32 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
             (None, _) => {}
         }
     }
-    if let Some(digest) = existing.text_at(&["spec", "digest"]) {
-        notes.push(format!(
-            "the pin to {} that a rollback left is removed",
-            crate::cli::taken_up::short(digest)
-        ));
+    let pinned = existing.text_at(&["spec", "digest"]);
+    let runs = existing.text_at(&["status", "active", "digest"]);
+    let same = json!({"op": "test", "path": "/metadata/uid", "value": existing.uid()});
+    let meanwhile = match (pinned, runs) {
+        (None, Some(runs)) if !patch.is_empty() || wish.settings.is_some() => {
+            let pin = json!({"op": "add", "path": "/spec/digest", "value": runs});
+            Some((vec![same.clone(), pin], runs))
+        }
+        _ => None,
+    };
+    if let Some(digest) = pinned {
+        notes.push(format!("the pin to {} is removed", crate::cli::taken_up::short(digest)));
+    }
+    if let Some(digest) = pinned.or(meanwhile.as_ref().map(|(_, runs)| *runs)) {
         patch.push(json!({"op": "test", "path": "/spec/digest", "value": digest}));
         patch.push(json!({"op": "remove", "path": "/spec/digest"}));
     }
-    let same = json!({"op": "test", "path": "/metadata/uid", "value": existing.uid()});
+    // The pin and the settings go in one write. Settings that were not there before have nothing that could be replaced.
+    if meanwhile.is_some()
+        && existing.at(&["spec", "settings"]).is_none()
+        && let Some(settings) = wish.settings
+    {
+        patch.push(json!({"op": "add", "path": "/spec/settings", "value": settings}));
+    }
     Ok(Change {
+        meanwhile: meanwhile.map(|(pin, _)| pin),
         patch: (!patch.is_empty()).then(|| std::iter::once(same).chain(patch).collect()),
         object: object(id, &spec),
         notes,

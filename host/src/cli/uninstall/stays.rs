@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn only_roles_of_ours_are_named() {
-        assert!(is_role_of_ours("windlass") && is_role_of_ours("windlass:nginx:read"));
+        assert!(is_role_of_ours("windlass") && is_role_of_ours("windlass:windlass-system:nginx:read"));
         assert!(!is_role_of_ours("windlass-other") && !is_role_of_ours("admin"));
     }
 }

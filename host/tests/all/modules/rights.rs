@@ -47,3 +47,22 @@ async fn settings_that_need_more_rights_are_held_until_those_are_approved() {
     world.until_ready("hostile").await;
     assert!(!active(&world, "hostile").is_null());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_a_module_refuses_leave_it_running_with_those_before_also_after_a_restart() {
+    let mut world = World::new();
+    world.serve_all();
+    let spec = json!({"settings": {"finalizes": false, "behaviour": "good"}});
+    world.install_by_hand("hostile", "hostile", &spec).await;
+    let what = in_system(reconcilers(), "hostile");
+    world.patch(&what, &json!({"spec": {"settings": {"describe": "error"}}}));
+    until_condition(&world, "hostile", "Loaded", "False GuestLoadFailed").await;
+    world.restart().await;
+    world.create(hostile("one", ""));
+    world
+        .until_says(&in_team(hostiles(), "one"), "Ready", "True Reconciled")
+        .await;
+    let message = until_condition(&world, "hostile", "Loaded", "False GuestLoadFailed").await;
+    assert!(message.contains("refused on purpose"), "{message}");
+    assert_eq!(world.status("hostile")["active"]["settings"], spec["settings"]);
+}

@@ -189,7 +189,7 @@ fn what_kubectl_made_is_replaced_and_what_a_rollback_left_is_removed() {
             "{said}"
         );
         ensure!(
-            said.contains("the pin to 000000000000 that a rollback left is removed"),
+            said.contains("the pin to 000000000000 is removed"),
             "{said}"
         );
         let config_map = desk.there("configmap by-hand -n windlass-system").await?;

@@ -73,7 +73,7 @@ fn a_module_that_ran_before_runs_again_until_the_source_is_followed() {
         ensure!(said["runs"] == true && said["digest"] == digest(NGINX), "{said}");
         let output = desk.run(&format!("push {NGINX_NEXT} --name {name}")).await?;
         ensure!(
-            output.status.success() && err(&output).contains("that a rollback left is removed"),
+            output.status.success() && err(&output).contains("is removed"),
             "{}",
             err(&output)
         );

@@ -145,7 +145,7 @@ fn without_a_host_and_with_a_broken_module_no_finalizer_is_left_and_children_sta
             "kubectl delete hostiles.hostile.windlass.test -A --all ",
             "kubectl delete configmap hostile -n windlass-system ",
             "kubectl delete serviceaccount nginx -n windlass-system ",
-            "kubectl delete clusterroles windlass:nginx:write ",
+            "kubectl delete clusterroles windlass:windlass-system:nginx:write ",
             "kubectl delete rolebindings windlass:nginx:impersonate -n windlass-system ",
             "kubectl delete secret windlass-key -n windlass-system ",
             "kubectl delete namespace windlass-system ",
