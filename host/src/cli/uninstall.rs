@@ -132,7 +132,10 @@ fn crds() -> KindInfo {
 /// Deletes the host's Deployment and waits until its pods are gone; says whether there was one.
 async fn stop_host(person: &Person, namespace: &str, progress: &mut Progress) -> anyhow::Result<bool> {
     let Some(deployment) = person.get(&target(&deployments(), namespace, HOST)).await? else {
-        progress.show(&format!("there is no Deployment {namespace}/{HOST}"));
+        progress.note(&format!(
+            "there is no Deployment {namespace}/{HOST}; a host that runs elsewhere has to be stopped first: it makes the \
+             Reconcilers of drop-ins again"
+        ));
         return Ok(false);
     };
     progress.show(&format!("stopping the host: Deployment {namespace}/{HOST}"));

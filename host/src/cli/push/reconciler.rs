@@ -93,8 +93,9 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
     let pinned = existing.text_at(&["spec", "digest"]);
     let runs = existing.text_at(&["status", "active", "digest"]);
     let same = json!({"op": "test", "path": "/metadata/uid", "value": existing.uid()});
+    let first_settings = wish.settings.filter(|_| existing.at(&["spec", "settings"]).is_none());
     let meanwhile = match (pinned, runs) {
-        (None, Some(runs)) if !patch.is_empty() || wish.settings.is_some() => {
+        (None, Some(runs)) if !patch.is_empty() || first_settings.is_some() => {
             let pin = json!({"op": "add", "path": "/spec/digest", "value": runs});
             Some((vec![same.clone(), pin], runs))
         }
@@ -108,10 +109,7 @@ pub(super) fn change(id: &ReconcilerId, wish: &Wish<'_>, existing: Option<&Objec
         patch.push(json!({"op": "remove", "path": "/spec/digest"}));
     }
     // The pin and the settings go in one write. Settings that were not there before have nothing that could be replaced.
-    if meanwhile.is_some()
-        && existing.at(&["spec", "settings"]).is_none()
-        && let Some(settings) = wish.settings
-    {
+    if let (Some(_), Some(settings)) = (&meanwhile, first_settings) {
         patch.push(json!({"op": "add", "path": "/spec/settings", "value": settings}));
     }
     Ok(Change {
@@ -229,6 +227,34 @@ mod tests {
         assert!(
             notes.contains("its source was") && notes.contains("pin to 0123456789ab"),
             "{notes}"
+        );
+    }
+
+    #[test]
+    fn while_module_and_settings_change_what_runs_is_pinned_and_both_are_let_in_at_once() {
+        let there = json!({"source": {"configMap": {"name": "nginx"}}, "serviceAccountName": "nginx"});
+        let mut running = existing(&there, &[]);
+        running.0.insert("status".into(), json!({"active": {"digest": "abc"}}));
+        let settings = json!({"b": 2});
+        let wish = Wish {
+            settings: Some(&settings),
+            ..Wish::default()
+        };
+        let change = change(&id(), &wish, Some(&running)).unwrap();
+        let same = json!({"op": "test", "path": "/metadata/uid", "value": "u"});
+        let pin = json!([same, {"op": "add", "path": "/spec/digest", "value": "abc"}]);
+        assert_eq!(json!(change.meanwhile), pin);
+        let then = json!([
+            same,
+            {"op": "test", "path": "/spec/digest", "value": "abc"},
+            {"op": "remove", "path": "/spec/digest"},
+            {"op": "add", "path": "/spec/settings", "value": {"b": 2}},
+        ]);
+        assert_eq!(json!(change.patch), then);
+        let equal = super::change(&id(), &Wish::default(), Some(&running)).unwrap();
+        assert!(
+            equal.meanwhile.is_none() && equal.patch.is_none(),
+            "the module alone needs no pin"
         );
     }
 

@@ -73,10 +73,7 @@ fn every_standing_follows_from_the_status() {
             json!({"active": active("new"), "conditions": []}),
             "waits Loaded NotTakenUp",
         ),
-        (
-            json!({"active": active("new"), "conditions": failing}),
-            "waits Ready DecisionsFailing",
-        ),
+        (json!({"active": active("new"), "conditions": failing}), "runs"),
         (json!({"active": active("new"), "conditions": pinned}), "runs"),
         (json!({"active": old, "conditions": ready}), "waits Loaded NotTakenUp"),
         (
@@ -191,7 +188,7 @@ fn the_result_for_programs_has_these_fields() {
     assert!(message.as_str().unwrap().starts_with("NoAccount (waited"));
     let wanted = json!({
         "reconciler": {"namespace": "team-a", "name": "nginx"}, "digest": "new", "runs": false, "refused": false,
-        "step": "Permitted", "reason": "NoAccount", "message": null, "active": null, "primaries": null,
+        "step": "Permitted", "reason": "NoAccount", "failing": null, "message": null, "active": null, "primaries": null,
     });
     assert_eq!(said, wanted);
 }

@@ -188,10 +188,7 @@ fn what_kubectl_made_is_replaced_and_what_a_rollback_left_is_removed() {
             said.contains("nginx.wasm, which kubectl-create put there, is removed"),
             "{said}"
         );
-        ensure!(
-            said.contains("the pin to 000000000000 is removed"),
-            "{said}"
-        );
+        ensure!(said.contains("the pin to 000000000000 is removed"), "{said}");
         let config_map = desk.there("configmap by-hand -n windlass-system").await?;
         let keys: Vec<&String> = config_map["binaryData"].as_object().unwrap().keys().collect();
         ensure!(keys == ["module.wasm.gz"], "{keys:?}");
