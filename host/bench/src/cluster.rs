@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -85,6 +86,21 @@ impl Cluster {
         let rbac = String::from_utf8(rbac.stdout)?;
         let all: Vec<_> = names.iter().map(|name| rbac.replace(SOMEBODY, name)).collect();
         self.control_plane.apply(&all.join("\n---\n")).await?;
+        Ok(())
+    }
+
+    /// Writes a Reconciler for a ConfigMap, an account and a namespace of its own name.
+    ///
+    /// # Errors
+    /// If it is not taken.
+    pub(crate) async fn reconciler(&self, name: &str) -> Result<()> {
+        let reconcilers: Api<Reconciler> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let object = json!({
+            "apiVersion": "windlass.dev/v1alpha1", "kind": "Reconciler", "metadata": {"name": name},
+            "spec": {"source": {"configMap": {"name": name}}, "serviceAccountName": name, "namespaces": [name]},
+        });
+        let parameters = PatchParams::apply(WRITER).force();
+        reconcilers.patch(name, &parameters, &Patch::Apply(&object)).await?;
         Ok(())
     }
 

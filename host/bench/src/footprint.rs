@@ -67,6 +67,8 @@ async fn add(cluster: &Cluster, numbers: std::ops::Range<u32>) -> Result<()> {
         cluster.grant(&names, &Guest::Nginx.module()).await?;
     }
     for (number, name) in numbers.zip(&names) {
+        // Each has a namespace of its own, since no two may write the status of the same primaries.
+        cluster.reconciler(name).await?;
         cluster.drop_in(name, Guest::Nginx.variant(number)).await?;
     }
     Ok(())
