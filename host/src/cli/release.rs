@@ -7,13 +7,13 @@ use super::objects;
 use super::person::{Person, target};
 use super::progress::{Progress, say};
 use super::taken_up::status;
-use crate::api::{Claim, reconciler_kind};
+use crate::api::reconciler_kind;
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
 use windlass_core::key::ReconcilerId;
-use windlass_core::kind::{KindInfo, KindRef};
+use windlass_core::kind::KindInfo;
 use windlass_core::names::finalizer;
 use windlass_core::object::Object;
 
@@ -94,7 +94,7 @@ async fn held(
             objects::find(&person.resources().await?, asked)?.kind.clone(),
             vec!["*".into()],
         ),
-        (None, Some(claim)) => (kind(claim), claim.namespaces.clone()),
+        (None, Some(claim)) => (claim.kind(), claim.namespaces.clone()),
         (None, None) if reconciler.is_some() => bail!(
             "the status of Reconciler {id} does not say what its primaries are; say it with --kind, such as \
              --kind nginx.stable.underneathall.com"
@@ -154,16 +154,6 @@ pub(super) async fn claimed(
         }
     }
     Ok(Held { kind, objects })
-}
-
-/// The kind that a Reconciler claims.
-pub(super) fn kind(claim: &Claim) -> KindInfo {
-    let primary = &claim.primary;
-    KindInfo {
-        of: KindRef::new(&primary.group, &primary.version, &primary.kind),
-        plural: primary.plural.clone(),
-        namespaced: primary.namespaced,
-    }
 }
 
 /// What will be done, before it is.

@@ -8,7 +8,7 @@ use super::confirm::Consent;
 use super::finalizers::{Released, let_go, release as release_held};
 use super::person::{Person, config_maps, target};
 use super::progress::{Progress, say};
-use super::release::{claimed, kind};
+use super::release::claimed;
 use super::taken_up::status;
 use crate::api::{RECONCILER_CRD, reconciler_kind};
 use anyhow::{Context, bail};
@@ -190,7 +190,7 @@ async fn release_claimed(person: &Person, reconcilers: &[Object], done: &mut Don
             continue;
         };
         progress.show(&format!("releasing the primaries of Reconciler {id}"));
-        match claimed(person, &id, kind(&claim), &claim.namespaces).await {
+        match claimed(person, &id, claim.kind(), &claim.namespaces).await {
             // Those that are left are tried again by the search.
             Ok(held) => done.released.released += release_held(person, &held, Some(&id), progress).await.released,
             Err(error) => progress.note(&format!("{error:#}")),

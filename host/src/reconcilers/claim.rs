@@ -39,7 +39,7 @@ impl Claim {
     }
 
     /// The kind of the primaries.
-    pub(super) fn kind(&self) -> KindInfo {
+    pub(crate) fn kind(&self) -> KindInfo {
         let PrimaryKind {
             group, version, kind, ..
         } = &self.primary;

@@ -2,7 +2,6 @@
 
 use crate::api::reconciler_kind;
 use crate::cli::person::{Person, config_maps};
-use crate::cli::release::kind;
 use crate::cli::taken_up::status;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -135,7 +134,7 @@ fn sources(reconcilers: &[Object]) -> BTreeSet<(String, String)> {
 fn primaries(reconcilers: &[Object]) -> Vec<Thing> {
     let claims = reconcilers.iter().filter_map(|object| status(object).claim);
     let kinds: BTreeSet<KindInfo> = claims
-        .map(|claim| kind(&claim))
+        .map(|claim| claim.kind())
         .filter(|kind| *kind != reconciler_kind())
         .collect();
     let thing = |kind: &KindInfo| {
