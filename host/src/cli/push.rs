@@ -16,7 +16,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use config_map::Found;
 use reconciler::Wish;
-use serde_json::json;
+use serde_json::{Map, json};
 use std::process::ExitCode;
 use windlass_core::key::ReconcilerId;
 use windlass_core::manifest::Projection;
@@ -111,18 +111,10 @@ pub(super) async fn push(arguments: PushArguments) -> anyhow::Result<ExitCode> {
     if ended.runs() {
         remove_surplus(&person, &id, &written).await?;
     }
-    if arguments.output == Output::Json {
-        let mut said = serde_json::to_value(&ended)?;
-        said["configMaps"] = json!(written);
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?;
-        return Ok(if ended.runs() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
-    }
-    super::print(&ended.text()?)?;
-    Ok(ExitCode::SUCCESS)
+    ended.report(
+        arguments.output,
+        Map::from_iter([("configMaps".into(), json!(written))]),
+    )
 }
 
 /// What is there before anything is written.

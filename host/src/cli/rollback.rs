@@ -72,16 +72,7 @@ pub(super) async fn rollback(arguments: RollbackArguments) -> anyhow::Result<Exi
         before,
     };
     let ended = taken_up::follow(&person, &id, &awaited, arguments.patience).await?;
-    if arguments.output == Output::Json {
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&ended)?))?;
-        return Ok(if ended.runs() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
-    }
-    super::print(&ended.text()?)?;
-    Ok(ExitCode::SUCCESS)
+    ended.report(arguments.output, serde_json::Map::new())
 }
 
 async fn follow_source(

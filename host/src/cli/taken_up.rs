@@ -1,5 +1,6 @@
 //! Waits until a host has taken a module up, and says what it waits for meanwhile.
 
+use super::Output;
 use super::person::Person;
 use super::progress::Progress;
 use crate::api::{Active, ReconcilerStatus, Refused, StatusCondition, reconciler_kind};
@@ -8,6 +9,8 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use windlass_core::key::ReconcilerId;
@@ -96,6 +99,27 @@ impl Ended {
     /// Whether the module runs.
     pub(super) fn runs(&self) -> bool {
         self.runs
+    }
+
+    /// Prints the result; for programs with these fields besides. An exit code says whether the module runs.
+    ///
+    /// # Errors
+    /// As [`Ended::text`], for people.
+    pub(super) fn report(&self, output: Output, besides: Map<String, Value>) -> anyhow::Result<ExitCode> {
+        if output == Output::Text {
+            super::print(&self.text()?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut said = serde_json::to_value(self)?;
+        if let Some(said) = said.as_object_mut() {
+            said.extend(besides);
+        }
+        super::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?;
+        Ok(if self.runs {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
     }
 
     /// The result in a sentence, where the module runs.
