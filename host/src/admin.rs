@@ -44,6 +44,7 @@ async fn metrics(State(host): State<Arc<Host>>) -> String {
     host.metrics.text(&Gauges {
         queue_depth: host.decisions.depth(),
         reconcilers_active: host.running.active_count(),
+        reconcilers_paused: host.decisions.paused(),
         watches: host.watches.keys().len(),
         tasks: tokio::runtime::Handle::current().metrics().num_alive_tasks(),
     })

@@ -68,8 +68,11 @@ pub struct Metrics {
     pub swaps: Counter,
     /// Runs that a fault of the host's own ended.
     pub panics: Counter,
+    /// Times that a guest was paused, or once more.
+    pub pauses: Counter,
     queue_depth: Gauge,
     reconcilers_active: Gauge,
+    reconcilers_paused: Gauge,
     watches: Gauge,
     tasks: Gauge,
     registry: Registry,
@@ -82,6 +85,8 @@ pub struct Gauges {
     pub queue_depth: usize,
     /// Reconcilers whose module runs.
     pub reconcilers_active: usize,
+    /// Reconcilers whose guest is paused.
+    pub reconcilers_paused: usize,
     /// Watches that are open.
     pub watches: usize,
     /// Tasks of the executor.
@@ -98,8 +103,10 @@ impl Metrics {
             modules_refused: Family::default(),
             swaps: Counter::default(),
             panics: Counter::default(),
+            pauses: Counter::default(),
             queue_depth: Gauge::default(),
             reconcilers_active: Gauge::default(),
+            reconcilers_paused: Gauge::default(),
             watches: Gauge::default(),
             tasks: Gauge::default(),
             registry: Registry::with_prefix("windlass"),
@@ -139,6 +146,16 @@ impl Metrics {
             "reconcile_panics",
             "Runs that a fault of the host's own ended",
             self.panics.clone(),
+        );
+        registry.register(
+            "pauses",
+            "Times that a guest was paused since it faulted on one primary after the other",
+            self.pauses.clone(),
+        );
+        registry.register(
+            "reconcilers_paused",
+            "Reconcilers whose guest is paused now",
+            self.reconcilers_paused.clone(),
         );
         registry.register(
             "queue_depth",
@@ -205,6 +222,7 @@ impl Metrics {
         for (gauge, value) in [
             (&self.queue_depth, now.queue_depth),
             (&self.reconcilers_active, now.reconcilers_active),
+            (&self.reconcilers_paused, now.reconcilers_paused),
             (&self.watches, now.watches),
             (&self.tasks, now.tasks),
         ] {

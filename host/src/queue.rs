@@ -10,6 +10,10 @@ use tokio::time::Instant;
 use windlass_core::backoff::Backoff;
 use windlass_core::key::{Key, ReconcilerId};
 
+mod lane;
+
+use lane::{Lane, Paused, Row};
+
 /// What a queue holds: a key that knows which lane it waits in. Lanes take turns, so that one with a thousand keys does
 /// not delay another with one (G-03).
 pub trait Queued: Clone + Debug + Eq + Hash + Send + 'static {
@@ -50,7 +54,8 @@ pub enum Ended {
 /// A queue of keys.
 ///
 /// Guarantees: a key is never run twice at a time; a key added while it runs is run again afterwards; keys woken by
-/// changes go before keys of a resync; a failing key delays no other.
+/// changes go before keys that are tried again, and those before keys of a resync; a failing key delays no other. Of a lane
+/// that is paused one key at a time is tried, and none that failed before while it rests.
 ///
 /// Bound: one entry per key, so it cannot outgrow the objects that exist.
 #[derive(Debug)]
@@ -65,8 +70,10 @@ struct State<K: Queued> {
     /// Lanes with work, each once, in the order of their turns.
     turns: VecDeque<K::Lane>,
     lanes: HashMap<K::Lane, Lane<K>>,
-    /// Every key that waits in some lane: the deduplication.
-    waiting: HashSet<K>,
+    /// Lanes that are paused.
+    paused: HashMap<K::Lane, Paused<K>>,
+    /// Every key that waits in some lane, and in which of its rows: the deduplication.
+    waiting: HashMap<K, Row>,
     running: HashSet<K>,
     /// Added while running; go back into their lane when the run ends.
     again: HashSet<K>,
@@ -78,12 +85,6 @@ struct State<K: Queued> {
     closed: bool,
 }
 
-#[derive(Debug)]
-struct Lane<K> {
-    woken: VecDeque<K>,
-    resync: VecDeque<K>,
-}
-
 impl<K: Queued> Queue<K> {
     /// Makes an empty queue whose failed keys come back after these delays.
     pub fn new(backoff: Backoff) -> Self {
@@ -91,7 +92,8 @@ impl<K: Queued> Queue<K> {
             state: Mutex::new(State {
                 turns: VecDeque::new(),
                 lanes: HashMap::new(),
-                waiting: HashSet::new(),
+                paused: HashMap::new(),
+                waiting: HashMap::new(),
                 running: HashSet::new(),
                 again: HashSet::new(),
                 delayed: BTreeMap::new(),
@@ -107,13 +109,13 @@ impl<K: Queued> Queue<K> {
 
     /// Adds a key because something changed. A delay that it was waiting for is dropped: what changed may be the cure.
     pub fn add(&self, key: K) {
-        self.lock().enqueue(key, true);
+        self.lock().enqueue(key, Row::Woken);
         self.changed.notify_one();
     }
 
     /// Adds a key for a resync, behind all keys that something has woken.
     pub fn add_resync(&self, key: K) {
-        self.lock().enqueue(key, false);
+        self.lock().enqueue(key, Row::Resync);
         self.changed.notify_one();
     }
 
@@ -133,14 +135,15 @@ impl<K: Queued> Queue<K> {
                     self.changed.notify_one();
                     return None;
                 }
-                state.wake_due(Instant::now());
-                if let Some(key) = state.take() {
+                let now = Instant::now();
+                state.wake_due(now);
+                if let Some(key) = state.take(now) {
                     if !state.waiting.is_empty() {
                         self.changed.notify_one();
                     }
                     return Some(key);
                 }
-                state.delayed.keys().next().map(|(due, _)| *due)
+                state.next_due(now)
             };
             match due {
                 Some(due) => {
@@ -159,6 +162,11 @@ impl<K: Queued> Queue<K> {
         let mut state = self.lock();
         state.running.remove(key);
         let again = state.again.remove(key);
+        if let Some(paused) = state.paused.get_mut(&key.lane())
+            && paused.trying.as_ref() == Some(key)
+        {
+            paused.trying = None;
+        }
         match ended {
             Ended::Failed => {
                 let failures = state.failures.entry(key.clone()).or_default();
@@ -179,10 +187,34 @@ impl<K: Queued> Queue<K> {
             }
         }
         if again {
-            state.enqueue(key.clone(), true);
+            state.enqueue(key.clone(), Row::Woken);
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// Pauses a lane: keys that failed the last time are not tried for so long, others one at a time every `fresh`. To be
+    /// called before the run that is the reason has [`Queue::ended`].
+    pub fn pause(&self, lane: &K::Lane, fresh: Duration, any: Duration) {
+        let now = Instant::now();
+        let paused = Paused {
+            fresh: now + fresh.min(any),
+            any: now + any,
+            trying: None,
+        };
+        self.lock().paused.insert(lane.clone(), paused);
+        self.changed.notify_one();
+    }
+
+    /// Ends the pause of a lane, if there is one.
+    pub fn resume(&self, lane: &K::Lane) {
+        self.lock().paused.remove(lane);
+        self.changed.notify_one();
+    }
+
+    /// How many lanes are paused.
+    pub fn paused(&self) -> usize {
+        self.lock().paused.len()
     }
 
     /// Forgets every key of a lane that is not running.
@@ -190,7 +222,8 @@ impl<K: Queued> Queue<K> {
         let mut state = self.lock();
         state.lanes.remove(lane);
         state.turns.retain(|other| other != lane);
-        state.waiting.retain(|key| key.lane() != *lane);
+        state.paused.remove(lane);
+        state.waiting.retain(|key, _| key.lane() != *lane);
         state.again.retain(|key| key.lane() != *lane);
         state.delayed.retain(|_, key| key.lane() != *lane);
         state.due.retain(|key, _| key.lane() != *lane);
@@ -212,10 +245,11 @@ impl<K: Queued> Queue<K> {
         self.lock().running.contains(key)
     }
 
-    /// Whether nothing runs and nothing waits; keys with a delay do not count.
+    /// Whether nothing runs and nothing waits; keys with a delay, and those of lanes that are paused, do not count.
     pub fn is_idle(&self) -> bool {
         let state = self.lock();
-        state.waiting.is_empty() && state.running.is_empty()
+        let waits = |key: &K| !state.paused.contains_key(&key.lane());
+        state.running.is_empty() && !state.waiting.keys().any(waits)
     }
 
     /// Lets every waiting `next` return none, now and later.
@@ -232,7 +266,7 @@ impl<K: Queued> Queue<K> {
 }
 
 impl<K: Queued> State<K> {
-    fn enqueue(&mut self, key: K, woken: bool) {
+    fn enqueue(&mut self, key: K, row: Row) {
         if let Some(due) = self.due.remove(&key) {
             self.delayed.remove(&due);
         }
@@ -240,26 +274,22 @@ impl<K: Queued> State<K> {
             self.again.insert(key);
             return;
         }
-        if !self.waiting.insert(key.clone()) {
-            return;
+        match self.waiting.get(&key) {
+            // What changed may be the cure: it is not held back for what it did before.
+            Some(Row::Retried) if row == Row::Woken => {}
+            Some(_) => return,
+            None => {}
         }
+        self.waiting.insert(key.clone(), row);
         let name = key.lane();
         if !self.lanes.contains_key(&name) {
             self.turns.push_back(name.clone());
         }
-        let lane = self.lanes.entry(name).or_insert_with(|| Lane {
-            woken: VecDeque::new(),
-            resync: VecDeque::new(),
-        });
-        if woken {
-            lane.woken.push_back(key)
-        } else {
-            lane.resync.push_back(key)
-        }
+        self.lanes.entry(name).or_default().add(key, row);
     }
 
     fn delay(&mut self, key: K, delay: Duration) {
-        if self.waiting.contains(&key) {
+        if self.waiting.contains_key(&key) {
             return;
         }
         let at = Instant::now() + delay;
@@ -281,23 +311,64 @@ impl<K: Queued> State<K> {
             }
             let key = entry.remove();
             self.due.remove(&key);
-            self.enqueue(key, true);
+            let row = if self.failures.contains_key(&key) {
+                Row::Retried
+            } else {
+                Row::Woken
+            };
+            self.enqueue(key, row);
         }
     }
 
-    fn take(&mut self) -> Option<K> {
-        let name = self.turns.pop_front()?;
-        let lane = self.lanes.get_mut(&name)?;
-        let key = lane.woken.pop_front().or_else(|| lane.resync.pop_front());
-        if lane.woken.is_empty() && lane.resync.is_empty() {
-            self.lanes.remove(&name);
-        } else {
-            self.turns.push_back(name);
+    /// The next time at which a key that waits or is delayed may be run.
+    fn next_due(&self, now: Instant) -> Option<Instant> {
+        let delayed = self.delayed.keys().next().map(|(due, _)| *due);
+        let paused = self.paused.iter().filter(|(lane, paused)| {
+            // A try that ends wakes somebody itself.
+            self.lanes.contains_key(*lane) && paused.trying.is_none()
+        });
+        let tried = paused.map(|(_, paused)| if paused.fresh > now { paused.fresh } else { paused.any });
+        delayed.into_iter().chain(tried).min()
+    }
+
+    fn take(&mut self, now: Instant) -> Option<K> {
+        for _ in 0..self.turns.len() {
+            let name = self.turns.pop_front()?;
+            let key = self.take_from(&name, now);
+            let waits = self.lanes.get(&name).is_some_and(|lane| !lane.is_empty());
+            if waits {
+                self.turns.push_back(name);
+            } else {
+                self.lanes.remove(&name);
+            }
+            if let Some(key) = key {
+                self.waiting.remove(&key);
+                self.running.insert(key.clone());
+                return Some(key);
+            }
         }
-        let key = key?;
-        self.waiting.remove(&key);
-        self.running.insert(key.clone());
-        Some(key)
+        None
+    }
+
+    /// The next key of a lane that may be run now.
+    fn take_from(&mut self, name: &K::Lane, now: Instant) -> Option<K> {
+        let lane = self.lanes.get_mut(name)?;
+        let waiting = &self.waiting;
+        let mut next = |row: Row| lane.next(row, |key| waiting.get(key) == Some(&row));
+        let Some(paused) = self.paused.get_mut(name) else {
+            return next(Row::Woken)
+                .or_else(|| next(Row::Retried))
+                .or_else(|| next(Row::Resync));
+        };
+        if paused.trying.is_some() || now < paused.fresh {
+            return None;
+        }
+        let mut key = next(Row::Woken).or_else(|| next(Row::Resync));
+        if key.is_none() && now >= paused.any {
+            key = next(Row::Retried);
+        }
+        paused.trying.clone_from(&key);
+        key
     }
 }
 

@@ -62,7 +62,7 @@ impl Host {
 }
 
 /// A number in 0..1 that spreads delays; without randomness the longest delay.
-fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
 }
 

@@ -21,6 +21,10 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("three", three),
     // No child, on purpose.
     ("none", |_, _| Ok(Outcome::none_wanted())),
+    // Good, after a tenth of a second of work or so.
+    ("busy", |_, primary| {
+        one(&config_map(primary, &primary.metadata.name, &work().to_string()))
+    }),
     // Never returns.
     ("spin", |_, _| spin()),
     // Panics, which is a trap.
@@ -98,6 +102,10 @@ pub(crate) fn run(name: &str, context: &Context<Settings>, primary: &Primary) ->
     let found = BEHAVIOURS.iter().find(|(known, _)| *known == name);
     let (_, behaviour) = found.ok_or_else(|| Stop::invalid(format!("spec.behaviour: there is no {name:?}")))?;
     behaviour(context, primary)
+}
+
+fn work() -> u64 {
+    (0..40_000_000_u64).fold(0, |sum, number| black_box(sum.wrapping_add(number)))
 }
 
 pub(crate) fn spin() -> ! {

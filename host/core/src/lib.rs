@@ -34,3 +34,4 @@ pub mod plan;
 pub mod conditions;
 pub mod report;
 pub mod backoff;
+pub mod breaker;

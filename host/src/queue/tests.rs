@@ -94,6 +94,79 @@ async fn a_change_ends_the_delay_and_success_ends_its_growth() {
     );
 }
 
+/// A lane in which `old` failed before it is paused, for a second for fresh keys and four for the others.
+async fn paused() -> Queue<Key> {
+    let queue = queue();
+    queue.add(key("nginx", "old"));
+    assert_eq!(next(&queue).await.as_deref(), Some("old"));
+    queue.pause(
+        &key("nginx", "old").lane(),
+        Duration::from_secs(1),
+        Duration::from_secs(4),
+    );
+    queue.ended(&key("nginx", "old"), Ended::Failed, 1.0);
+    queue
+}
+
+async fn waited(queue: &Queue<Key>) -> (String, u64) {
+    let before = Instant::now();
+    let key = queue.next().await.unwrap();
+    (key.name, before.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_paused_lane_one_key_at_a_time_is_tried_and_the_one_that_failed_last() {
+    let queue = paused().await;
+    queue.add(key("nginx", "new"));
+    queue.add_resync(key("nginx", "other"));
+    assert!(queue.is_idle(), "what is paused waits for a later time");
+    queue.add(key("friend", "x"));
+    assert_eq!(next(&queue).await.as_deref(), Some("x"), "another lane goes on");
+    assert_eq!(waited(&queue).await, ("new".into(), 1));
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(next(&queue).await, None, "until that one ends");
+    queue.ended(&key("nginx", "new"), Ended::Done, 0.0);
+    assert_eq!(waited(&queue).await, ("other".into(), 0));
+    queue.ended(&key("nginx", "other"), Ended::Done, 0.0);
+    assert_eq!(waited(&queue).await, ("old".into(), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_paused_lane_nothing_that_failed_is_tried_before_its_time_unless_it_changed() {
+    let queue = paused().await;
+    assert_eq!(waited(&queue).await, ("old".into(), 4));
+    queue.pause(
+        &key("nginx", "old").lane(),
+        Duration::from_secs(1),
+        Duration::from_secs(8),
+    );
+    queue.ended(&key("nginx", "old"), Ended::Failed, 1.0);
+    tokio::time::advance(Duration::from_secs(3)).await;
+    assert_eq!(next(&queue).await, None);
+    queue.add(key("nginx", "old"));
+    assert_eq!(
+        next(&queue).await.as_deref(),
+        Some("old"),
+        "what changed may be the cure"
+    );
+    queue.ended(&key("nginx", "old"), Ended::Done, 0.0);
+    assert_eq!(next(&queue).await, None, "and once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_that_is_resumed_goes_on_at_once() {
+    let queue = paused().await;
+    for name in ["a", "b"] {
+        queue.add(key("nginx", name));
+    }
+    assert_eq!(next(&queue).await, None);
+    assert_eq!(queue.paused(), 1);
+    queue.resume(&key("nginx", "a").lane());
+    assert_eq!(next(&queue).await.as_deref(), Some("a"));
+    assert_eq!(next(&queue).await.as_deref(), Some("b"));
+    assert_eq!(queue.paused(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn lanes_take_turns() {
     let queue = queue();

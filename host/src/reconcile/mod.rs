@@ -10,6 +10,7 @@ mod secret_values;
 mod decide;
 mod carry_out;
 mod predecessors;
+mod faults;
 mod tell;
 mod send;
 
@@ -46,6 +47,7 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
     };
     host.metrics
         .decided(&activation.manifest.name, &decided, begun.elapsed());
+    faults::account(host, &activation, &assembled.name, &decided, begun);
     let carried = carry_out::carry_out(host, &activation, &assembled, &decided).await;
     tell::tell(host, &activation, &assembled, &decided, &carried).await
 }

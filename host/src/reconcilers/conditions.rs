@@ -5,6 +5,11 @@ use crate::api::{ReconcilerStatus, StatusCondition};
 use crate::running::Activation;
 use windlass_core::reason::Reason;
 
+/// What is said while a guest is paused. Without the delay, which changes with each try.
+const PAUSED: &str = "the module faulted on three different primaries with no success between and is paused; single primaries \
+                      are tried with a growing delay of at most 30 s, and a success, another module or other settings end \
+                      it; status.lastFailure says what it did last";
+
 /// A condition without its times.
 pub(super) struct Say<'a> {
     pub(super) type_: &'static str,
@@ -82,6 +87,12 @@ pub(super) fn conditions<'a>(
             status: "False",
             reason: reason.to_string(),
             message,
+        },
+        (None, Some(active)) if active.breaker().is_paused() => Say {
+            type_: "Ready",
+            status: "False",
+            reason: "Paused".into(),
+            message: PAUSED,
         },
         (None, Some(_)) if failing > 0 => Say {
             type_: "Ready",

@@ -124,6 +124,7 @@ pub(super) async fn take(
             limits,
             policy,
             unfinalized: Mutex::default(),
+            breaker: Mutex::default(),
         },
         &leaving,
     ))
@@ -380,6 +381,8 @@ fn swap(host: &Arc<Host>, activation: Activation, leaving: &BTreeSet<WatchKey>) 
         "module taken up"
     );
     let before = host.running.activate(Arc::clone(&activation));
+    // Another module, or other settings, may do better.
+    host.decisions.resume(id);
     let mut keys = activation.watched.keys();
     keys.extend(leaving.iter().cloned());
     host.watches.require(&User::Reconciler(id.clone()), &keys);

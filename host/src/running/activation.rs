@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
+use windlass_core::breaker::Breaker;
 use windlass_core::change::{Change, Dependencies, is_echo, primary_uid_of};
 use windlass_core::decision::Query;
 use windlass_core::key::PrimaryName;
@@ -61,6 +62,8 @@ pub struct Activation {
     /// How often `finalize` failed, by primary and its uid. Fresh with every activation: another module, or other settings,
     /// may do better.
     pub(crate) unfinalized: Mutex<HashMap<PrimaryName, (String, FinalizeFailures)>>,
+    /// What the guest's faults have come to. Fresh with every activation, for the same reason.
+    pub(crate) breaker: Mutex<Breaker>,
     /// Writes that are under way, by the primary they are for.
     pub(crate) writes: Mutex<HashMap<PrimaryName, Write>>,
     /// When it was taken up.
@@ -152,6 +155,11 @@ impl Activation {
             return self.watched.primary(target.namespace.as_deref());
         }
         self.watched.child(&target.kind.of, target.namespace.as_deref())
+    }
+
+    /// What the guest's faults have come to.
+    pub(crate) fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failures(&self) -> MutexGuard<'_, HashMap<PrimaryName, (String, FinalizeFailures)>> {

@@ -14,6 +14,7 @@ mod things;
 mod meddler;
 mod pipeline;
 mod disturbed;
+mod pauses;
 mod guests;
 mod bad_input;
 mod finalize;

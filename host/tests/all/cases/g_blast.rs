@@ -1,7 +1,7 @@
 //! Group G: one bad thing stops others.
 
 use crate::meddler::Verdict;
-use crate::things::{hostile, hostiles, in_team, nginx, nginxes, says};
+use crate::things::{deployments, hostile, hostiles, in_team, nginx, nginxes, says};
 use crate::world::{SYSTEM, World, digest, module, variant};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -40,6 +40,55 @@ async fn g_02_a_failing_primary_blocks_no_other_and_is_tried_with_growing_delay(
     // One second and then two, each spread over its upper half.
     assert!(waited[0] >= Duration::from_millis(500), "{waited:?}");
     assert!(waited[1] >= Duration::from_millis(1500), "{waited:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g_03_a_slow_guest_starves_no_other_and_is_not_starved() {
+    let world = World::with(Settings {
+        workers: 4,
+        ..Settings::new(SYSTEM)
+    });
+    world.serve_all();
+    for guest in ["hostile", "nginx"] {
+        world.install(guest, guest, json!({})).await;
+    }
+    // Alone first, for its rate.
+    let slow = |stem: &str, number: usize| {
+        for number in 0..number {
+            world.create(hostile(&format!("{stem}-{number}"), "busy"));
+        }
+    };
+    let done = || world.decisions("hostile", "Decided");
+    let began = Instant::now();
+    slow("alone", 12);
+    world.until("they are done", || done() == 12).await;
+    let alone = 12.0 / began.elapsed().as_secs_f64();
+    slow("slow", 300);
+    let (began, before) = (Instant::now(), done());
+    let mut times = Vec::new();
+    for number in 0..10 {
+        world.create(nginx(&format!("web-{number}"), 1));
+    }
+    for round in 2..8 {
+        for number in 0..10 {
+            let name = format!("web-{number}");
+            let edited = Instant::now();
+            world.patch(&in_team(nginxes(), &name), &json!({"spec": {"replicas": round}}));
+            let deployment = in_team(deployments(), &format!("{name}-deploy"));
+            let follows = || {
+                world
+                    .find(&deployment)
+                    .is_some_and(|found| found.at(&["spec", "replicas"]) == Some(&json!(round)))
+            };
+            world.until("its Deployment follows", follows).await;
+            times.push(edited.elapsed());
+        }
+    }
+    let beside = (done() - before) as f64 / began.elapsed().as_secs_f64();
+    times.sort();
+    let p99 = times[times.len() * 99 / 100];
+    assert!(p99 < Duration::from_secs(2), "{times:?}");
+    assert!(beside > alone / 2.0, "{beside} a second beside another, {alone} alone");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
