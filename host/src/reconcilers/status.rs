@@ -128,7 +128,11 @@ pub(super) async fn write(
         conditions,
     };
     tell_trouble(host, reconciler, &before, &status).await;
-    send(host, reconciler, &before, &status).await
+    let written = send(host, reconciler, &before, &status).await;
+    if written == Ended::Done {
+        tell_taken_up(host, reconciler, before.active.as_ref(), status.active.as_ref()).await;
+    }
+    written
 }
 
 /// The modules that ran before, the last one first; what ran when nothing does any more is one of them.
@@ -279,6 +283,22 @@ async fn tell_trouble(host: &Host, reconciler: &Object, before: &ReconcilerStatu
         severity: Severity::Warning,
         reason: now.reason.clone(),
         note,
+        from_guest: false,
+    };
+    events::write(host, &Identity::Host, reconciler, &event).await;
+}
+
+/// An Event when another module runs than the status said before.
+async fn tell_taken_up(host: &Host, reconciler: &Object, before: Option<&Active>, runs: Option<&Active>) {
+    let Some(runs) = runs.filter(|runs| before.is_none_or(|before| before.digest != runs.digest)) else {
+        return;
+    };
+    let named = |active: &Active| format!("{} {} ({})", active.name, active.version, active.short_digest);
+    let after = before.map_or_else(String::new, |before| format!(", in place of {}", named(before)));
+    let event = EventNote {
+        severity: Severity::Normal,
+        reason: "TakenUp".into(),
+        note: format!("{} takes the decisions{after}", named(runs)),
         from_guest: false,
     };
     events::write(host, &Identity::Host, reconciler, &event).await;

@@ -122,7 +122,7 @@ async fn a_friend_that_is_looked_for_under_another_name_is_found() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_version_is_swapped_in_and_every_deployment_follows() {
-    let world = World::with_guests(&["nginx"]).await;
+    let mut world = World::with_guests(&["nginx"]).await;
     for name in ["web", "shop"] {
         world.create(nginx(name, 2));
     }
@@ -147,6 +147,25 @@ async fn a_second_version_is_swapped_in_and_every_deployment_follows() {
         uid,
         "changed, not made again"
     );
+    let told = || -> Vec<String> {
+        let mut told = world.events("nginx");
+        told.retain(|event| event.starts_with("TakenUp"));
+        told
+    };
+    world.until("both are told", || told().len() == 2).await;
+    let (next, first) = (
+        active["shortDigest"].as_str().unwrap(),
+        first["shortDigest"].as_str().unwrap(),
+    );
+    let wanted = format!("TakenUp: nginx 0.1.0+next ({next}) takes the decisions, in place of nginx 0.1.0 ({first})");
+    assert!(told().contains(&wanted), "{:?}", told());
+    world.restart().await;
+    world.until_ready("nginx").await;
+    world.touch(&in_team(nginxes(), "web"), "after the restart");
+    world.quiet().await;
+    let told = world.events("nginx");
+    let told = told.iter().filter(|event| event.starts_with("TakenUp"));
+    assert_eq!(told.count(), 2, "a restart is no news");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
