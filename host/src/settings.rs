@@ -1,5 +1,6 @@
 //! Says what the host was told at its start.
 
+use crate::api::Limits;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -22,6 +23,10 @@ pub struct Settings {
     pub decided_again_per_second: u32,
     /// How many decisions are taken at once.
     pub workers: usize,
+    /// The most that `spec.limits` of a Reconciler may say.
+    ///
+    /// Stops: whoever may edit a Reconciler giving its module so much that all others have none.
+    pub maxima: Limits,
 }
 
 impl Settings {
@@ -35,6 +40,17 @@ impl Settings {
             drop_in_namespaces: BTreeSet::from([namespace.into()]),
             decided_again_per_second: 200,
             workers: 16,
+            maxima: Self::maxima(),
+        }
+    }
+
+    /// The maxima of a host that was told nothing else.
+    pub fn maxima() -> Limits {
+        Limits {
+            memory_mebibytes: 256,
+            time_milliseconds: 10_000,
+            output_kibibytes: 16_384,
+            children: 1_024,
         }
     }
 

@@ -65,6 +65,10 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("big-output", |_, primary| {
         one(&config_map(primary, &primary.metadata.name, &"x".repeat(8 << 20)))
     }),
+    // One child of 100 KiB.
+    ("hundred-kibibytes", |_, primary| {
+        one(&config_map(primary, &primary.metadata.name, &"x".repeat(100 << 10)))
+    }),
     // 1,000 children.
     ("many-children", many_children),
     // 1,000 Events.

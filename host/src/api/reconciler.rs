@@ -135,16 +135,26 @@ impl ReconcilerSpec {
     }
 }
 
-/// What one decision may use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What one decision may use. A host has maxima of its own (`windlass run --help`): more than those is refused, and what ran
+/// before goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// Memory in MiB. A module that wants more gets GuestOutOfMemory.
+    /// Memory in MiB. A module that wants more gets GuestOutOfMemory. Stops a module that allocates until the host is killed.
     #[schemars(range(min = 1, max = 1024))]
     pub memory_mebibytes: u32,
-    /// Running time in milliseconds. Time in which the module does not run does not count. More is GuestTimedOut.
+    /// Running time in milliseconds. Time in which the module does not run does not count. More is GuestTimedOut. Stops a
+    /// module that never returns.
     #[schemars(range(min = 10, max = 60000))]
     pub time_milliseconds: u32,
+    /// What one answer may hold, in KiB. More is GuestOutputRejected. Stops an answer that is small in the module and huge in
+    /// the host.
+    #[schemars(range(min = 64, max = 16384))]
+    pub output_kibibytes: u32,
+    /// How many children one primary may have. More is GuestOutputRejected. Stops a module that floods the API server through
+    /// one primary.
+    #[schemars(range(min = 1, max = 4096))]
+    pub children: u32,
 }
 
 impl Default for Limits {
@@ -152,6 +162,8 @@ impl Default for Limits {
         Self {
             memory_mebibytes: 64,
             time_milliseconds: 1_000,
+            output_kibibytes: 4_096,
+            children: 256,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs the host in the foreground, until it is told to stop.
 
 use crate::admin;
+use crate::api::Limits;
 use crate::cluster::kube::KubeCluster;
 use crate::guest::{Cache, Capacity, Compiler, Loader, Runtime};
 use crate::host::Host;
@@ -48,6 +49,8 @@ pub(super) struct RunArguments {
     /// How many decisions are taken at once
     #[arg(long, env = "WINDLASS_WORKERS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: u16,
+    #[command(flatten)]
+    maxima: Maxima,
     /// Address of /livez, /readyz and /metrics
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -57,6 +60,23 @@ pub(super) struct RunArguments {
     /// How log lines look
     #[arg(long, env = "WINDLASS_LOG_FORMAT", default_value = "plain")]
     log: LogFormat,
+}
+
+/// The most that `spec.limits` of a Reconciler may say; one that asks for more is refused with a sentence
+#[derive(Debug, Args)]
+struct Maxima {
+    /// Memory of one decision in MiB that spec.limits may ask for at most
+    #[arg(long, env = "WINDLASS_MAX_MEMORY_MEBIBYTES", default_value_t = Settings::maxima().memory_mebibytes, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    max_memory_mebibytes: u32,
+    /// Running time of one decision in milliseconds that spec.limits may ask for at most
+    #[arg(long, env = "WINDLASS_MAX_TIME_MILLISECONDS", default_value_t = Settings::maxima().time_milliseconds, value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    max_time_milliseconds: u32,
+    /// Size of one answer in KiB that spec.limits may ask for at most
+    #[arg(long, env = "WINDLASS_MAX_OUTPUT_KIBIBYTES", default_value_t = Settings::maxima().output_kibibytes, value_parser = clap::value_parser!(u32).range(64..=16_384))]
+    max_output_kibibytes: u32,
+    /// Children of one primary that spec.limits may ask for at most
+    #[arg(long, env = "WINDLASS_MAX_CHILDREN", default_value_t = Settings::maxima().children, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    max_children: u32,
 }
 
 /// What is logged without WINDLASS_LOG. kube logs every answer of 5xx as an error of its own; the watch reports it anyway.
@@ -84,6 +104,12 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     settings.source_namespaces.extend(settings.drop_in_namespaces.clone());
     settings.decided_again_per_second = arguments.decided_again_per_second;
     settings.workers = arguments.workers.into();
+    settings.maxima = Limits {
+        memory_mebibytes: arguments.maxima.max_memory_mebibytes,
+        time_milliseconds: arguments.maxima.max_time_milliseconds,
+        output_kibibytes: arguments.maxima.max_output_kibibytes,
+        children: arguments.maxima.max_children,
+    };
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         namespace = settings.namespace,

@@ -19,7 +19,7 @@ use crate::queue::Ended;
 use crate::running::Activation;
 use assemble::{Assembled, Unreadable};
 use std::time::Instant;
-use windlass_core::check::{OutcomeLimits, check, rejected};
+use windlass_core::check::{check, rejected};
 use windlass_core::decision::{Decided, Entry, Fault, FaultKind};
 use windlass_core::key::Key;
 
@@ -77,8 +77,12 @@ pub async fn panicked(host: &Host, key: &Key) -> Ended {
 /// What the guest decided, checked whole.
 async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
     let decided = decide::decide(host, activation, assembled).await?;
-    let limits = OutcomeLimits::default();
-    let findings = check(&activation.manifest, &assembled.primary, &decided, &limits);
+    let findings = check(
+        &activation.manifest,
+        &assembled.primary,
+        &decided,
+        &activation.outcome_limits,
+    );
     Ok(rejected(&findings).map_or(decided, Decided::Faulted))
 }
 

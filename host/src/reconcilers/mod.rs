@@ -6,6 +6,7 @@ mod choose;
 mod source;
 mod parts;
 mod kept;
+mod limits;
 mod steps;
 mod halt;
 mod slot;

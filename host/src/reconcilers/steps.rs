@@ -8,7 +8,7 @@
 use super::choose::Candidate;
 use super::halt::{Gate, Halt};
 use super::slot::{Loaded, Slot};
-use super::{approval, claim, consent, release, secrets, settle};
+use super::{approval, claim, consent, limits, release, secrets, settle};
 use crate::api::{Claim, ReconcilerSpec, ReconcilerStatus, Refused};
 use crate::cluster::{ReadError, WatchKey};
 use crate::guest::{DESCRIBE_TIME, Limits, Step};
@@ -46,7 +46,7 @@ pub(super) async fn take(
     candidate: &mut Candidate,
 ) -> Result<Arc<Activation>, Halt> {
     let id = &ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
-    let limits = limits(spec);
+    let (limits, outcome_limits) = limits::within(&spec.limits, &host.settings.maxima)?;
     let manifest = module(host, id, spec, status, slot, candidate, &limits).await?;
     approval::given(reconciler, spec, status, &manifest, &candidate.digest)?;
     let actor = Actor {
@@ -96,8 +96,8 @@ pub(super) async fn take(
     let policy = spec.policy();
     if let Some(active) = host.running.active(id)
         && (&active.digest, &active.settings, &active.actor) == (digest, settings, &actor)
-        && (&active.watched, &active.served, &active.limits) == (&watched, &served, &limits)
-        && active.policy == policy
+        && (&active.watched, &active.served, &active.policy) == (&watched, &served, &policy)
+        && (&active.limits, &active.outcome_limits) == (&limits, &outcome_limits)
     {
         return Ok(active);
     }
@@ -122,6 +122,7 @@ pub(super) async fn take(
             namespaces,
             seed_key,
             limits,
+            outcome_limits,
             policy,
             unfinalized: Mutex::default(),
             breaker: Mutex::default(),
@@ -136,14 +137,6 @@ fn lost() -> Halt {
         Reason::InternalError,
         "the module was lost; it is loaded again",
     )
-}
-
-fn limits(spec: &ReconcilerSpec) -> Limits {
-    Limits {
-        memory: (spec.limits.memory_mebibytes as usize) << 20,
-        time: Duration::from_millis(spec.limits.time_milliseconds.into()),
-        ..Limits::default()
-    }
 }
 
 /// Bytes to manifest: load, describe; each only if its inputs changed.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use windlass_core::breaker::Breaker;
 use windlass_core::change::{Change, Dependencies, is_echo, primary_uid_of};
+use windlass_core::check::OutcomeLimits;
 use windlass_core::decision::Query;
 use windlass_core::key::PrimaryName;
 use windlass_core::key::{Key, ReconcilerId};
@@ -57,6 +58,8 @@ pub struct Activation {
     pub dependencies: Mutex<Dependencies>,
     /// What one decision may use.
     pub limits: Limits,
+    /// What one decision may come to.
+    pub outcome_limits: OutcomeLimits,
     /// What the spec says about primaries and children.
     pub policy: Policy,
     /// How often `finalize` failed, by primary and its uid. Fresh with every activation: another module, or other settings,

@@ -1,6 +1,6 @@
 //! What people get wrong with modules, accounts and rights: each is said plainly, stops nobody else, and is cured live.
 
-use crate::things::{account, condition, hostile, hostiles, in_system, in_team, object, reconciler, reconcilers};
+use crate::things::{account, condition, hostile, hostiles, in_system, in_team, object, reconciler, reconcilers, says};
 use crate::world::{TEAM, World, base64, module};
 use serde_json::{Value, json};
 use windlass::cluster::memory::AccessPattern;
@@ -125,6 +125,46 @@ async fn limits_that_were_too_low_are_tried_again_when_they_are_raised() {
     until_refused(&world, "hostile", "Describe", "OutOfMemory", "limit of 1 MiB").await;
     world.patch(&what, &json!({"spec": {"limits": {"memoryMebibytes": 16}}}));
     cured(&world, "hostile").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_above_the_hosts_are_refused_and_those_within_are_held_to() {
+    let world = world().await;
+    world.account("hostile", "hostile");
+    world.drop_in("hostile", &module("hostile"), json!({}));
+    world.until_ready("hostile").await;
+    let what = in_system(reconcilers(), "hostile");
+    world.patch(&what, &json!({"spec": {"limits": {"memoryMebibytes": 512}}}));
+    let said = || world.message("hostile", "Loaded");
+    world
+        .until("it is refused", || {
+            said().contains("spec.limits.memoryMebibytes: 512 is more than this host allows, which is 256")
+        })
+        .await;
+    assert_eq!(says(&world.reconciler("hostile"), "Loaded"), "False Invalid");
+    world.create(hostile("one", "three"));
+    let one = in_team(hostiles(), "one");
+    // With the limits from before.
+    world.until_says(&one, "Ready", "True Reconciled").await;
+    for (limits, reason) in [
+        (
+            json!({"memoryMebibytes": 64, "children": 2}),
+            "False GuestOutputRejected",
+        ),
+        (json!({"children": 3}), "True Reconciled"),
+        (json!({"outputKibibytes": 64, "children": 256}), "True Reconciled"),
+    ] {
+        world.patch(&what, &json!({"spec": {"limits": limits}}));
+        world.until_says(&one, "Ready", reason).await;
+    }
+    world.create(hostile("large", "hundred-kibibytes"));
+    world
+        .until_says(&in_team(hostiles(), "large"), "Ready", "False GuestOutputRejected")
+        .await;
+    world.patch(&what, &json!({"spec": {"limits": {"outputKibibytes": 128}}}));
+    world
+        .until_says(&in_team(hostiles(), "large"), "Ready", "True Reconciled")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -66,7 +66,8 @@ fn the_schema_refuses_what_cannot_be_meant_in_a_sentence_and_fills_defaults_in()
         let taken: Value = serde_json::from_str(&tried(json!({})).await?)?;
         let spec = &taken["spec"];
         ensure!(
-            spec["limits"] == json!({"memoryMebibytes": 64, "timeMilliseconds": 1000}),
+            spec["limits"]
+                == json!({"memoryMebibytes": 64, "timeMilliseconds": 1000, "outputKibibytes": 4096, "children": 256}),
             "{spec}"
         );
         let defaults = [
