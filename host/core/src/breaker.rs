@@ -4,7 +4,7 @@ use crate::backoff::Backoff;
 use crate::decision::{Decided, FaultKind};
 use crate::key::PrimaryName;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many different primaries have to fault, with no success between, before a guest is paused (DESIGN section 9).
 ///
@@ -36,7 +36,7 @@ struct Pause {
     /// How many have followed each other, this one included.
     number: u32,
     /// Decisions that began before say nothing about it.
-    since: Instant,
+    since: Duration,
 }
 
 /// What follows from the end of a decision.
@@ -56,7 +56,8 @@ impl Breaker {
         self.pause.is_some()
     }
 
-    /// Takes down how a decision about `primary` ended that `began` then, `now`. `jitter` is a random number from 0 to 1,
+    /// Takes down how a decision about `primary` ended that `began` then, `now`: both are
+    /// counted from one moment, such as the host's start. `jitter` is a random number from 0 to 1,
     /// as in [`Backoff::delay`].
     ///
     /// A guest that answers within the rules succeeds, also where it says that it waits or that the primary is invalid. What
@@ -65,8 +66,8 @@ impl Breaker {
         &mut self,
         primary: &PrimaryName,
         decided: &Decided,
-        began: Instant,
-        now: Instant,
+        began: Duration,
+        now: Duration,
         jitter: f64,
     ) -> Turn {
         match decided {
@@ -85,7 +86,7 @@ impl Breaker {
         }
     }
 
-    fn faulted(&mut self, primary: &PrimaryName, began: Instant, now: Instant, jitter: f64) -> Turn {
+    fn faulted(&mut self, primary: &PrimaryName, began: Duration, now: Duration, jitter: f64) -> Turn {
         let number = match self.pause {
             Some(pause) if began < pause.since => return Turn::Unchanged,
             Some(pause) => pause.number.saturating_add(1),
@@ -110,14 +111,14 @@ mod tests {
     /// A breaker on a clock of its own.
     struct Tried {
         breaker: Breaker,
-        now: Instant,
+        now: Duration,
     }
 
     impl Tried {
         fn new() -> Self {
             Self {
                 breaker: Breaker::default(),
-                now: Instant::now(),
+                now: Duration::ZERO,
             }
         }
 
@@ -128,7 +129,7 @@ mod tests {
             self.note_begun(primary, decided, began)
         }
 
-        fn note_begun(&mut self, primary: &str, decided: &Decided, began: Instant) -> Turn {
+        fn note_begun(&mut self, primary: &str, decided: &Decided, began: Duration) -> Turn {
             let primary = PrimaryName {
                 namespace: Some("team".into()),
                 name: primary.into(),

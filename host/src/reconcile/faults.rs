@@ -12,9 +12,11 @@ use windlass_core::key::PrimaryName;
 /// however long the pause: nobody is to be kept waiting by what others made.
 pub(super) fn account(host: &Host, activation: &Activation, primary: &PrimaryName, decided: &Decided, began: Instant) {
     let id = &activation.id;
+    let now = host.started.elapsed();
+    let began = now.saturating_sub(began.elapsed());
     let mut breaker = activation.breaker();
     let went_on = !breaker.is_paused();
-    match breaker.note(primary, decided, began, Instant::now(), jitter()) {
+    match breaker.note(primary, decided, began, now, jitter()) {
         Turn::Unchanged => return,
         Turn::Pause(delay) => {
             host.decisions.pause(id, PAUSES.first, delay);
