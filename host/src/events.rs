@@ -8,10 +8,9 @@ use windlass_core::kind::KindInfo;
 use windlass_core::names::{HOST_FIELD_MANAGER, REPORTING_CONTROLLER};
 use windlass_core::object::Object;
 use windlass_core::report::EventNote;
+use windlass_core::text::cut;
 use windlass_core::write::{Identity, Request, Subresource, Target, Write};
 
-/// Bytes of a note that the API server takes.
-const MAX_NOTE: usize = 1024;
 /// Characters of the object's name that an Event's own name begins with.
 const MAX_STEM: usize = 200;
 /// Namespace of Events about objects that have none.
@@ -66,8 +65,4 @@ pub async fn write(host: &Host, identity: &Identity, about: &Object, event: &Eve
 fn stem(name: &str) -> &str {
     let end = name.char_indices().nth(MAX_STEM).map_or(name.len(), |(end, _)| end);
     name[..end].trim_end_matches(['.', '-'])
-}
-
-fn cut(note: &str) -> &str {
-    &note[..note.floor_char_boundary(MAX_NOTE)]
 }

@@ -1,15 +1,9 @@
 //! Merges conditions so that times change only with the status.
 
 use crate::decision::{Condition, ConditionStatus};
+use crate::text::cut;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-
-/// The longest text of a condition, an Event or a message, in bytes: an error's text must not make the object too big to
-/// be saved (I-04).
-const LONGEST_TEXT: usize = 1024;
-
-/// Ends a text that was cut.
-const CUT: &str = "\u{2026}";
 
 /// The wanted conditions as they are written: `lastTransitionTime` is kept until the status changes,
 /// `observedGeneration` is on each.
@@ -64,18 +58,6 @@ pub fn find<'a>(conditions: &'a [Value], type_: &str) -> Option<&'a Value> {
 /// The types of all entries.
 pub fn types(conditions: &[Value]) -> BTreeSet<&str> {
     conditions.iter().map(type_of).collect()
-}
-
-/// Cuts a text to what is written of it, at a character's end.
-pub fn cut(text: &str) -> String {
-    if text.len() <= LONGEST_TEXT {
-        return text.into();
-    }
-    let mut end = LONGEST_TEXT - CUT.len();
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}{CUT}", &text[..end])
 }
 
 fn stamp_one(there: Option<&Value>, condition: &Condition, generation: Option<i64>, now: &str) -> Value {
@@ -157,12 +139,5 @@ mod tests {
         assert!(says(&stored, &wanted));
         stored[0]["reason"] = json!("Other");
         assert!(!says(&stored, &wanted));
-    }
-
-    #[test]
-    fn long_texts_are_cut_at_a_character() {
-        let text = cut(&"é".repeat(2000));
-        assert!(text.len() <= LONGEST_TEXT && text.ends_with("é…"));
-        assert_eq!(cut("short"), "short");
     }
 }

@@ -12,6 +12,7 @@ pub mod object;
 pub mod kind;
 pub mod path;
 pub mod syntax;
+pub mod text;
 pub mod key;
 pub mod names;
 pub mod canonical;

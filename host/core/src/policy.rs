@@ -1,6 +1,7 @@
 //! Holds what the spec of a Reconciler says about its objects, whatever its module decides.
 
 use crate::decision::{Decided, FailureKind};
+use crate::text::cut;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl FinalizeFailures {
         };
         Self {
             count: self.count.saturating_add(1),
-            last: words.clone(),
+            last: cut(words),
         }
     }
 

@@ -5,7 +5,7 @@
 mod status;
 mod verdict;
 
-use crate::conditions::{cut, find};
+use crate::conditions::find;
 use crate::decision::{Decided, GuestEvent, Severity};
 use crate::manifest::Manifest;
 use crate::object::Object;
@@ -13,6 +13,7 @@ use crate::plan::Blocked;
 use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::schema::Served;
+use crate::text::cut;
 use crate::write::{Actor, Applied, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -38,11 +38,7 @@ pub(super) async fn tell(
         applied: &carried.applied,
         now: &now,
     });
-    let standing = Standing {
-        ready: report.ready,
-        reason: report.reason,
-        message: report.message.clone(),
-    };
+    let standing = Standing::new(report.ready, report.reason, &report.message);
     if standing.is_failing() {
         tracing::warn!(
             reconciler = %activation.id, primary = %assembled.name, reason = %report.reason, "{}", report.message
@@ -99,14 +95,6 @@ pub(super) fn not_readable(host: &Host, activation: &Activation, key: &Key, why:
     };
     host.running
         .note_failure(&activation.id, name.clone(), format!("{:.0}", host.now()));
-    host.note(
-        &activation.id,
-        name,
-        &Standing {
-            ready: false,
-            reason,
-            message: why.to_string(),
-        },
-    );
+    host.note(&activation.id, name, &Standing::new(false, reason, &why.to_string()));
     Ended::Failed
 }

@@ -4,6 +4,7 @@ use super::halt::{Gate, Halt};
 use crate::api::{ReconcilerStatus, StatusCondition};
 use crate::running::Activation;
 use windlass_core::reason::Reason;
+use windlass_core::text::cut;
 
 /// What is said while a guest is paused. Without the delay, which changes with each try.
 const PAUSED: &str = "the module faulted on three different primaries with no success between and is paused; single primaries \
@@ -145,7 +146,7 @@ pub(super) fn with_times(
                 type_: say.type_.into(),
                 status: say.status.into(),
                 reason: say.reason.clone(),
-                message: say.message.chars().take(1024).collect(),
+                message: cut(say.message),
                 last_transition_time: old.map_or_else(|| now.to_owned(), |old| old.last_transition_time.clone()),
                 observed_generation: generation,
             }

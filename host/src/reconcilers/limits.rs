@@ -1,11 +1,33 @@
 //! Takes the limits of a Reconciler, within what the host allows at most.
 
 use super::halt::{Gate, Halt};
+use super::source::refused;
 use crate::api;
 use crate::guest::Limits;
+use serde_json::Value;
 use std::time::Duration;
 use windlass_core::check::OutcomeLimits;
 use windlass_core::reason::Reason;
+
+/// Bytes of the settings of a Reconciler, as JSON.
+///
+/// Stops: settings that make the status, which repeats those of the module that runs and of the three before it, too large
+/// for the API server, so that it could never be written again.
+const MAX_SETTINGS: usize = 64 << 10;
+
+/// Whether settings are small enough.
+pub(super) fn settings(settings: &Value) -> Result<(), Halt> {
+    let size = settings.to_string().len();
+    if size <= MAX_SETTINGS {
+        return Ok(());
+    }
+    let message = format!(
+        "the settings hold {} KiB and may hold {}: put what is large into a ConfigMap that the module reads",
+        size.div_ceil(1024),
+        MAX_SETTINGS >> 10
+    );
+    Err(Halt::Refused(refused("Settings", message)))
+}
 
 /// What the guest may use, and what it may answer. A limit above the host's maximum is a halt that names both, so that
 /// nobody takes a smaller one for what they asked for.
@@ -62,6 +84,17 @@ mod tests {
         assert_eq!(
             within(&asked, &asked),
             Ok((Limits::default(), OutcomeLimits::default()))
+        );
+    }
+
+    #[test]
+    fn settings_are_bounded_whatever_they_hold() {
+        let of = |bytes: usize| settings(&serde_json::json!({"a": "x".repeat(bytes - 8)}));
+        assert_eq!(of(MAX_SETTINGS), Ok(()));
+        let halt = of(MAX_SETTINGS + 1).unwrap_err();
+        assert_eq!(
+            halt.message(),
+            "the settings hold 65 KiB and may hold 64: put what is large into a ConfigMap that the module reads"
         );
     }
 

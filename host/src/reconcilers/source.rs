@@ -226,10 +226,13 @@ fn beside(config_map: &Object) -> Result<Option<Map<String, Value>>, Refused> {
     let name = config_map.reference();
     match serde_saphyr::from_str::<Option<Map<String, Value>>>(text) {
         Ok(settings) => Ok(settings),
-        Err(error) => Err(refused(
-            "Settings",
-            format!("{SETTINGS_KEY} of {name} is not a YAML map: {error}"),
-        )),
+        Err(error) => {
+            // What follows the first line shows the place in the text, which a condition has no room for.
+            let error = error.to_string();
+            let error = error.lines().next().unwrap_or_default();
+            let message = format!("{SETTINGS_KEY} of {name} is not a YAML map: {error}");
+            Err(refused("Settings", message))
+        }
     }
 }
 

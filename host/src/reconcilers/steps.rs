@@ -46,6 +46,7 @@ pub(super) async fn take(
     candidate: &mut Candidate,
 ) -> Result<Arc<Activation>, Halt> {
     let id = &ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
+    limits::settings(&candidate.settings)?;
     let (limits, outcome_limits) = limits::within(&spec.limits, &host.settings.maxima)?;
     let manifest = module(host, id, spec, status, slot, candidate, &limits).await?;
     approval::given(reconciler, spec, status, &manifest, &candidate.digest)?;

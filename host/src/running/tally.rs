@@ -4,6 +4,7 @@ use crate::api::{LastFailure, Primaries};
 use std::collections::HashMap;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
+use windlass_core::text::cut;
 
 /// How a primary stands after its last decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct Standing {
     pub ready: bool,
     /// `Reconciled`, or why not.
     pub reason: Reason,
-    /// The same in a sentence.
+    /// The same in a sentence, [cut].
     pub message: String,
 }
 
@@ -86,6 +87,15 @@ impl Tally {
 }
 
 impl Standing {
+    /// How a primary stands, with as much of the message as is kept.
+    pub fn new(ready: bool, reason: Reason, message: &str) -> Self {
+        Self {
+            ready,
+            reason,
+            message: cut(message),
+        }
+    }
+
     /// Whether somebody should look at it.
     pub fn is_failing(&self) -> bool {
         !matches!(
@@ -107,11 +117,7 @@ mod tests {
     }
 
     fn standing(ready: bool, reason: Reason) -> Standing {
-        Standing {
-            ready,
-            reason,
-            message: "as it is".into(),
-        }
+        Standing::new(ready, reason, "as it is")
     }
 
     #[test]
@@ -127,6 +133,12 @@ mod tests {
         );
         tally.note(name("b"), standing(true, Reason::Reconciled));
         assert_eq!(tally.primaries(4).summary, "2/4");
+    }
+
+    #[test]
+    fn no_more_of_a_message_is_kept_than_may_be() {
+        let standing = Standing::new(false, Reason::Invalid, &"x".repeat(32_768));
+        assert!(standing.message.len() <= 1024, "{}", standing.message.len());
     }
 
     #[test]

@@ -85,7 +85,14 @@ async fn settings_that_cannot_be_read_or_are_refused_say_why() {
     let world = world().await;
     world.account("hostile", "hostile");
     let binary = json!({"module.wasm": base64(&module("hostile"))});
+    let large = format!("behaviour: {}", "x".repeat(70 << 10));
     let cases = [
+        (
+            large.as_str(),
+            "Fetch",
+            "Settings",
+            "the settings hold 71 KiB and may hold 64",
+        ),
         ("behaviour: [", "Fetch", "Settings", "settings.yaml"),
         ("just text", "Fetch", "Settings", "not a YAML map"),
         (
