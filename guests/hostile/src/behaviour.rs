@@ -92,6 +92,18 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("find-secret", secrets::find),
     ("keep-secret", secrets::keep),
     ("copy-secret", secrets::copy),
+    // Its own Secret and its input in the log: a token in it, another one, and one that the API server refuses.
+    ("tell-secret", |context, primary| {
+        secrets::tell(context, primary, "token", "S3CR3T-42")
+    }),
+    ("tell-another-secret", |context, primary| {
+        secrets::tell(context, primary, "token", "S3CR3T-42, changed")
+    }),
+    ("tell-refused-secret", |context, primary| {
+        secrets::tell(context, primary, "not a key!", "S3CR3T-42")
+    }),
+    // A Secret with a password that is derived from the seed, and with a key.
+    ("password", secrets::password),
     // The host's own condition.
     ("reconciled", reconciled),
     // Says that it waits, or that the primary is wrong.

@@ -9,7 +9,7 @@ use crate::objects::{CONFIG_MAPS, HOSTILES, SECRETS, WIDGETS};
 /// `""` honestly; `trap`, `spin`, `memory`; `error` refuses the settings with a sentence; `more-rights` also
 /// wants Secrets as children; `not-served` reads a kind that no cluster serves; `optional` the same, but
 /// works without; `no-status` writes no status; `secrets` reads Secrets whole and has them as children, `passwords` reads
-/// of them `.data.password`.
+/// of them `.data.password`; `seed` wants a seed and has Secrets as children.
 pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
     let manifest = honest(settings);
     match settings.describe.as_str() {
@@ -28,6 +28,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
             .writes_status()
             .child(SECRETS, Projection::Full)
             .read(Read::new(SECRETS, Projection::Full))),
+        "seed" => Ok(manifest.writes_status().needs_seed().child(SECRETS, Projection::Full)),
         "passwords" => {
             let password = Projection::Fields(vec![".data.password".to_owned()]);
             Ok(manifest.writes_status().read(Read::new(SECRETS, password)))

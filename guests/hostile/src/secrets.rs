@@ -1,7 +1,7 @@
 //! Looks at values of Secrets, in the ways that a host has to hide or to give them.
 
 use serde_json::{Value, json};
-use windlass_sdk::{Child, Context, Outcome, Query, Stop};
+use windlass_sdk::{Child, Context, Outcome, Query, Stop, log};
 
 use crate::objects::{SECRETS, config_map, secret};
 use crate::{Primary, Settings};
@@ -55,4 +55,25 @@ fn told(primary: &Primary, secrets: &[Value]) -> Child {
         .map(|secret| secret["data"]["password"].as_str().unwrap_or("none"));
     let text = passwords.collect::<Vec<_>>().join(" ");
     Child::new(&config_map(primary, &primary.metadata.name, &text))
+}
+
+/// A Secret with a value of its own making; logs all that it was given.
+pub(crate) fn tell(context: &Context<Settings>, primary: &Primary, key: &str, value: &str) -> Result<Outcome, Stop> {
+    for child in &context.children {
+        log::info(format!("a child is {child}"));
+    }
+    log::warn(format!("the input is {context:?} {primary:?}"));
+    let mut own = secret(primary);
+    own["stringData"] = json!({key: value});
+    Ok(Outcome::exactly([Child::new(&own)]))
+}
+
+/// A Secret with what is derived from the seed.
+pub(crate) fn password(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let seed = context.seed()?;
+    let key: String = seed.key("tls", 32).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut own = secret(primary);
+    own["stringData"] = json!({"password": seed.password("admin", 24), "key": key});
+    log::info(format!("the context is {context:?}"));
+    Ok(Outcome::exactly([Child::new(&own)]))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::manifest::KindRef;
 use crate::query::{Answer, Query};
+use crate::seed::Seed;
 use crate::stop::Stop;
 
 /// Everything a decision knows besides its primary. The same context and primary must always give
@@ -22,8 +23,7 @@ pub struct Context<Settings> {
     pub not_served: Vec<KindRef>,
     /// The time since the Unix epoch, or 0 unless the manifest says `needs_clock`.
     pub now: Duration,
-    /// 32 secret bytes that stay the same for this Reconciler and primary, if the manifest says `needs_seed`.
-    pub seed: Option<Vec<u8>>,
+    pub(crate) seed: Option<Seed>,
     pub(crate) answers: BTreeMap<String, Answer>,
 }
 
@@ -62,6 +62,19 @@ impl<Settings> Context<Settings> {
         } else {
             Err(Stop::Ask(missing))
         }
+    }
+
+    /// The seed that passwords and keys are derived from, the same for this Reconciler and primary for ever.
+    ///
+    /// # Errors
+    /// [`Stop::Fail`] where the manifest does not say [`needs_seed`](crate::Manifest::needs_seed).
+    pub fn seed(&self) -> Result<&Seed, Stop> {
+        self.seed.as_ref().ok_or_else(|| {
+            Stop::invalid(
+                "The guest wants its seed, and its manifest does not say so. This is no fault of this object: add \
+                 `.needs_seed()` to what the guest's `describe` returns.",
+            )
+        })
     }
 
     fn unanswered(&self, queries: &[Query]) -> Vec<Query> {

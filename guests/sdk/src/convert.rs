@@ -11,6 +11,7 @@ use crate::outcome::{
 };
 use crate::query::{Answer, FieldMatch, Query};
 use crate::run::{FinalReply, Reply, Request};
+use crate::seed::Seed;
 use crate::stop::{Failure, FailureKind};
 
 #[cfg_attr(
@@ -42,7 +43,7 @@ pub(crate) fn request(request: decision::Request) -> Request {
             .collect(),
         settings: request.settings,
         now: Duration::from_millis(request.now),
-        seed: request.seed,
+        seed: request.seed.map(Seed::new),
     }
 }
 

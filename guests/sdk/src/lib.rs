@@ -43,7 +43,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! To read other objects, declare them with [`Manifest::read`] and ask with [`Context::ask`]. To try a
+//! Passwords and keys come from [`Seed`]. To read other objects, declare them with [`Manifest::read`] and ask with [`Context::ask`]. To try a
 //! guest's logic natively, see `testing` (feature `testing`).
 
 mod context;
@@ -55,6 +55,7 @@ mod object;
 mod outcome;
 mod query;
 mod reconciler;
+mod seed;
 mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -75,6 +76,7 @@ pub use object::{Metadata, Object, PartialObject};
 pub use outcome::{Child, Condition, ConditionStatus, Event, ObjectRef, Outcome, Propagation, WantedChild};
 pub use query::{Answer, FieldMatch, Query};
 pub use reconciler::{Finalized, NoSettings, Reconciler};
+pub use seed::Seed;
 pub use stop::{Failure, FailureKind, Stop};
 
 /// What the generated exports need from the bindings generator.

@@ -9,6 +9,7 @@ use crate::manifest::{KindRef, Manifest};
 use crate::outcome::Outcome;
 use crate::query::{Answer, Query};
 use crate::reconciler::{Finalized, Reconciler};
+use crate::seed::Seed;
 use crate::stop::{Failure, Stop};
 
 /// One call, in plain types; see `request` in `wit/decision.wit`.
@@ -21,7 +22,7 @@ pub(crate) struct Request {
     pub(crate) answers: BTreeMap<String, Answer>,
     pub(crate) settings: String,
     pub(crate) now: Duration,
-    pub(crate) seed: Option<Vec<u8>>,
+    pub(crate) seed: Option<Seed>,
 }
 
 /// What `reconcile` answers.

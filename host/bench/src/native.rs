@@ -70,7 +70,7 @@ pub(crate) fn texts(request: &Request) -> contract::Request {
         answers: request.answers.iter().map(answered).collect(),
         settings: request.settings.to_string(),
         now: request.now,
-        seed: request.seed.clone(),
+        seed: request.seed.as_ref().map(|seed| seed.bytes().to_vec()),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Writes JSON so that the same state is always the same text, and hashes it.
 
+use crate::keyed::{Keyed, hex};
 use crate::object::Object;
+use crate::secrets::names_secrets;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Fields of `metadata` that only the server sets. Typed builders emit them as zeros, which are no wishes.
 const SERVER_OWNED: [&str; 8] = [
@@ -27,12 +28,31 @@ pub fn to_text(value: &Value) -> String {
 
 /// The sha256 of the canonical text: 64 lower-case hex digits, without a prefix.
 pub fn hash(value: &Value) -> String {
-    Sha256::digest(to_text(value))
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("writing to a String cannot fail");
-            text
-        })
+    hex(&Sha256::digest(to_text(value)))
+}
+
+/// What the intents of Secrets are hashed with.
+///
+/// The hash of what was applied stands in the child's metadata, which many may read who may not read its values: from a plain
+/// hash a weak value could be guessed.
+#[derive(Clone, Debug)]
+pub struct IntentKey(Keyed);
+
+impl IntentKey {
+    /// Derives it from the host's key.
+    pub fn derive(host_key: &[u8]) -> Self {
+        Self(Keyed::derive(host_key, b"windlass applied\0"))
+    }
+
+    /// The hash of an intent, 64 lower-case hex digits: for a Secret its HMAC, for everything else its [`hash`].
+    pub fn hash(&self, intent: &Object) -> String {
+        let value = Value::Object(intent.0.clone());
+        if names_secrets(&intent.kind()) {
+            self.0.tag(to_text(&value).as_bytes())
+        } else {
+            hash(&value)
+        }
+    }
 }
 
 /// What a wanted object really asks for: without nulls, status and what only the server sets.
@@ -45,7 +65,7 @@ pub fn intent(object: &Object) -> Object {
     for field in SERVER_OWNED {
         metadata.remove(field);
     }
-    if intent.kind().kind == "Secret" && intent.kind().group.is_empty() {
+    if names_secrets(&intent.kind()) {
         spell_out_string_data(&mut intent);
     }
     intent
@@ -150,6 +170,29 @@ mod tests {
             hash(&json!({})),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
         );
+    }
+
+    #[test]
+    fn only_who_has_the_key_can_hash_what_a_secret_holds() {
+        let (one, other) = (IntentKey::derive(b"one"), IntentKey::derive(b"other"));
+        let secret = object(json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "MTIzNA=="}}));
+        assert_eq!(
+            one.hash(&secret),
+            IntentKey::derive(b"one").hash(&secret),
+            "the same after a restart"
+        );
+        assert_ne!(one.hash(&secret), other.hash(&secret));
+        assert_ne!(one.hash(&secret), hash(&Value::Object(secret.0.clone())));
+        let changed = object(json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "MTIzNQ=="}}));
+        assert_ne!(one.hash(&secret), one.hash(&changed));
+        for (api_version, kind) in [("v1", "ConfigMap"), ("example.com/v1", "Secret")] {
+            let object = object(json!({"apiVersion": api_version, "kind": kind, "data": {"password": "1234"}}));
+            assert_eq!(
+                one.hash(&object),
+                hash(&Value::Object(object.0.clone())),
+                "{api_version} {kind}"
+            );
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::key::ReconcilerId;
 use crate::kind::{KindRef, ObjectRef};
 use crate::object::Object;
+use crate::secrets::Seed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -97,9 +98,10 @@ pub struct Request {
     pub settings: Value,
     /// Milliseconds since the Unix epoch, 0 unless the guest declared `needs-clock`.
     pub now: u64,
-    /// 32 secret bytes, if the guest declared `needs-seed`. Never serialised: nothing secret in logs or saved requests.
+    /// 32 secret bytes, if the guest declared `needs-seed`. Neither serialised nor shown by `Debug`: nothing secret in logs or
+    /// saved requests.
     #[serde(skip)]
-    pub seed: Option<Vec<u8>>,
+    pub seed: Option<Seed>,
 }
 
 /// How a wanted child is written.

@@ -1,6 +1,6 @@
 //! Tells what is ours: marks it, recognises it and orders it.
 
-use crate::canonical;
+use crate::canonical::{self, IntentKey};
 use crate::decision::Propagation;
 use crate::kind::KindRef;
 use crate::managed_fields;
@@ -24,7 +24,7 @@ pub struct Terms {
 }
 
 /// Turns what a guest wants into what is sent: its intent with our marks, and the hash of it all.
-pub fn mark(object: &mut Object, actor: &Actor, primary: &Object, terms: Terms) {
+pub fn mark(object: &mut Object, actor: &Actor, primary: &Object, terms: Terms, key: &IntentKey) {
     *object = canonical::intent(object);
     object.set_metadata_entry("labels", LABEL_RECONCILER, &actor.reconciler.name);
     object.set_metadata_entry("labels", LABEL_RECONCILER_NAMESPACE, &actor.reconciler.namespace);
@@ -42,7 +42,7 @@ pub fn mark(object: &mut Object, actor: &Actor, primary: &Object, terms: Terms) 
     if terms.owned && !terms.retained && may_own(primary, object) {
         set_controller(object, primary);
     }
-    let hash = canonical::hash(&Value::Object(object.0.clone()));
+    let hash = key.hash(object);
     object.set_metadata_entry("annotations", ANNOTATION_APPLIED, &hash);
 }
 
@@ -168,6 +168,7 @@ mod tests {
                 retained,
                 propagation: Propagation::Orphan,
             },
+            &IntentKey::derive(b"key"),
         );
         child
     }
@@ -213,6 +214,7 @@ mod tests {
                 retained: false,
                 propagation: Propagation::Orphan,
             },
+            &IntentKey::derive(b"key"),
         );
         assert_eq!(twice, once);
     }

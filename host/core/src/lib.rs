@@ -15,6 +15,7 @@ pub mod syntax;
 pub mod text;
 pub mod key;
 pub mod names;
+pub mod keyed;
 pub mod canonical;
 pub mod manifest;
 pub mod decision;

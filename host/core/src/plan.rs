@@ -12,6 +12,7 @@ mod prune;
 pub(crate) use primary::identify;
 pub use primary::release;
 
+use crate::canonical::IntentKey;
 use crate::decision::{Decided, Outcome};
 use crate::key::ReconcilerId;
 use crate::kind::{KindInfo, KindRef, ObjectRef};
@@ -40,6 +41,8 @@ pub struct Situation<'a> {
     pub immutable: &'a [ObjectRef],
     /// What may be taken over of what is in the way.
     pub adoption: Adoption<'a>,
+    /// Hashes what was applied.
+    pub intent_key: &'a IntentKey,
 }
 
 /// From whom objects that exist already may be taken over as children.

@@ -1,10 +1,34 @@
-//! Tells where the values of Secrets are, so that none of them stays where it must not.
+//! Tells where the values of Secrets are, so that none of them stays where it must not; and carries seeds, unseen.
 
-use crate::kind::KindInfo;
+use crate::kind::{KindInfo, KindRef};
 use crate::manifest::Projection;
 use crate::object::Object;
 use crate::path::{self, Step};
 use serde_json::Value;
+use std::fmt;
+
+/// The secret bytes that a guest derives passwords and keys from. Neither shown nor serialised.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seed(Vec<u8>);
+
+impl Seed {
+    /// Takes the bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, for the guest alone.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Nothing of the bytes.
+impl fmt::Debug for Seed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Seed(not shown)")
+    }
+}
 
 /// Begin of what stands in for a value that is not shown. It is no base64, so that the API server refuses it in `data`.
 pub const HIDDEN: &str = "hmac-sha256:";
@@ -15,7 +39,12 @@ const VALUES: [&str; 2] = ["data", "stringData"];
 
 /// Whether objects of a kind are Secrets, whatever a guest calls the kind: the plural is what decides about requests.
 pub fn is_secret(kind: &KindInfo) -> bool {
-    kind.of.group.is_empty() && (kind.of.kind == "Secret" || kind.plural == "secrets")
+    kind.of.group.is_empty() && (names_secrets(&kind.of) || kind.plural == "secrets")
+}
+
+/// Whether this is the kind Secret, in whatever version.
+pub fn names_secrets(of: &KindRef) -> bool {
+    of.group.is_empty() && of.kind == "Secret"
 }
 
 /// Whether a projection of Secrets shows any of their values.
@@ -61,11 +90,15 @@ pub fn without_last_applied(object: &mut Object) {
     }
 }
 
+/// The values of a Secret with their keys, as they are in `data` and `stringData`.
+pub fn values(secret: &Object) -> impl Iterator<Item = (&String, &Value)> {
+    let parts = VALUES.iter().filter_map(|part| secret.0.get(*part)?.as_object());
+    parts.flatten()
+}
+
 /// The keys under which an object, if it is a Secret, has what stands in for a hidden value.
 pub fn hidden_values(object: &Object) -> Vec<&str> {
-    let parts = VALUES.iter().filter_map(|part| object.0.get(*part)?.as_object());
-    parts
-        .flatten()
+    values(object)
         .filter(|(_, value)| value.as_str().is_some_and(|text| text.trim_start().starts_with(HIDDEN)))
         .map(|(key, _)| key.as_str())
         .collect()

@@ -28,7 +28,7 @@ pub(super) fn request(request: &core::Request) -> wit::Request {
         answers: request.answers.iter().map(answered).collect(),
         settings: request.settings.to_string(),
         now: request.now,
-        seed: request.seed.clone(),
+        seed: request.seed.as_ref().map(|seed| seed.bytes().to_vec()),
     }
 }
 
@@ -80,6 +80,48 @@ pub(super) fn final_reply(reply: Result<wit::FinalReply, wit::Failure>) -> Resul
         Ok(wit::FinalReply::Done) => core::Reply::Decided(core::Decided::Done),
         Err(failure) => core::Reply::Decided(core::Decided::Failed(reader.failure(failure)?)),
     })
+}
+
+/// Reads an answer of `reconcile` made of these texts, for whoever tries out texts and has no guest that returns them: status and
+/// fields of the primary as JSON, a word for all that is shown to people, and the children as JSON.
+///
+/// # Errors
+/// Which of them cannot be read, and why.
+pub fn read_answer(
+    status: Option<&str>,
+    primary: Option<&str>,
+    word: &str,
+    children: &[&str],
+) -> Result<core::Reply, String> {
+    let word = || word.to_owned();
+    let child = |object: &&str| {
+        wit::DesiredChild::Want(wit::WantedChild {
+            object: (*object).into(),
+            mode: wit::WriteMode::Apply,
+            propagation: wit::Propagation::Background,
+            retain: false,
+        })
+    };
+    reply(Ok(wit::Reply::Decide(wit::Outcome {
+        children: match children {
+            [] => wit::ChildrenPlan::NoneWanted,
+            children => wit::ChildrenPlan::Exactly(children.iter().map(child).collect()),
+        },
+        primary: primary.map(Into::into),
+        status: status.map(Into::into),
+        conditions: vec![wit::Condition {
+            type_: word(),
+            status: wit::ConditionStatus::True,
+            reason: word(),
+            message: word(),
+        }],
+        events: vec![wit::Event {
+            severity: wit::Severity::Normal,
+            reason: word(),
+            note: word(),
+        }],
+        requeue_after: None,
+    })))
 }
 
 /// What `describe` returned, unchecked.

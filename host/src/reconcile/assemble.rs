@@ -100,7 +100,7 @@ pub(super) async fn assemble(host: &Host, activation: &Activation, key: &Key) ->
         },
         seed: seed.clone(),
     };
-    let random = seed.unwrap_or_else(|| primary.uid().as_bytes().to_vec());
+    let random = seed.map_or_else(|| primary.uid().as_bytes().to_vec(), |seed| seed.bytes().to_vec());
     Ok(Some(Assembled {
         name,
         primary,

@@ -59,6 +59,7 @@ pub(super) async fn carry_out(
                 from_field_managers: &activation.policy.adopts_from,
                 predecessors: &predecessors,
             },
+            intent_key: &activation.intent_key,
         };
         let plan = plan(&situation, decided);
         learnt.refreshed = false;

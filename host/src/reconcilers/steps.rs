@@ -22,6 +22,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
+use windlass_core::canonical::IntentKey;
 use windlass_core::change::Dependencies;
 use windlass_core::key::PrimaryName;
 use windlass_core::key::ReconcilerId;
@@ -31,6 +32,7 @@ use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
+use windlass_core::secrets::is_secret;
 use windlass_core::write::{Actor, Identity};
 
 /// How long after its start a host believes what the one before it refused.
@@ -83,11 +85,14 @@ pub(super) async fn take(
     let claim = Claim::of(&manifest, &namespaces);
     let leaving = release::leaving(reconciler, status.claim.as_ref(), &claim);
     synced(host, id, &watched, &leaving)?;
-    let seed_key = if manifest.needs_seed {
+    let makes_secrets = manifest.children.iter().any(|child| is_secret(&child.kind));
+    let host_key = if manifest.needs_seed || makes_secrets {
         Some(host.seed_key().await.map_err(seed_halt)?)
     } else {
         None
     };
+    let intent_key = IntentKey::derive(host_key.as_deref().unwrap_or_default());
+    let seed_key = host_key.filter(|_| manifest.needs_seed);
     release::hold(host, reconciler, &manifest)
         .await
         .map_err(|error| Halt::waiting(Gate::Permitted, Reason::ClusterUnavailable, error.to_string()))?;
@@ -122,6 +127,7 @@ pub(super) async fn take(
             watched,
             namespaces,
             seed_key,
+            intent_key,
             limits,
             outcome_limits,
             policy,

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use windlass_core::breaker::Breaker;
+use windlass_core::canonical::IntentKey;
 use windlass_core::change::{Change, Dependencies, is_echo, primary_uid_of};
 use windlass_core::check::OutcomeLimits;
 use windlass_core::decision::Query;
@@ -54,6 +55,8 @@ pub struct Activation {
     pub namespaces: Vec<Option<String>>,
     /// The host's key for seeds, if the guest needs seeds.
     pub seed_key: Option<Vec<u8>>,
+    /// Hashes what was applied; of no use for a guest that makes no Secrets.
+    pub intent_key: IntentKey,
     /// Which primaries wait for what. Fresh with every activation, since each primary is decided again then.
     pub dependencies: Mutex<Dependencies>,
     /// What one decision may use.

@@ -2,35 +2,24 @@
 
 use super::Store;
 use crate::cluster::{WatchEvent, WatchKey};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use windlass_core::keyed::Keyed;
 use windlass_core::object::Object;
 use windlass_core::secrets::{HIDDEN, is_secret, replace_values, shows_values};
 
-/// What the key for hiding is derived with, so that nothing that it makes tells anything about a seed.
-const LABEL: &[u8] = b"windlass secret values\0";
-
-/// What values are hidden with: HMAC-SHA256 under a key of its own.
-#[derive(Clone)]
-pub struct ValueKey(Hmac<Sha256>);
+/// What values are hidden with.
+#[derive(Clone, Debug)]
+pub struct ValueKey(Keyed);
 
 impl ValueKey {
     /// Derives it from the host's key.
     pub fn derive(host_key: &[u8]) -> Self {
-        let derived = keyed(host_key).chain_update(LABEL).finalize().into_bytes();
-        Self(keyed(&derived))
+        Self(Keyed::derive(host_key, b"windlass secret values\0"))
     }
 
     /// What is shown in place of a value.
     pub fn hide(&self, value: &str) -> String {
-        let tag = self.0.clone().chain_update(value).finalize().into_bytes();
-        let hex: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{HIDDEN}{hex}")
+        format!("{HIDDEN}{}", self.0.tag(value.as_bytes()))
     }
-}
-
-fn keyed(key: &[u8]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).expect("a key of any length makes an HMAC (RFC 2104)")
 }
 
 impl Store {

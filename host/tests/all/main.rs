@@ -19,6 +19,7 @@ mod guests;
 mod bad_input;
 mod finalize;
 mod secret_values;
+mod secrets;
 mod adoption;
 mod compile;
 mod cases;

@@ -46,6 +46,7 @@ use crate::outcome::{Child, Children, Outcome};
 use crate::query::{Answer, Query};
 use crate::reconciler::Reconciler;
 use crate::run::{self, FinalReply, Reply, Request};
+use crate::seed::Seed;
 use crate::stop::Failure;
 use world::World;
 
@@ -59,7 +60,7 @@ pub struct Harness<R> {
     children: Vec<Value>,
     world: World,
     now: Duration,
-    seed: Option<Vec<u8>>,
+    seed: Option<Seed>,
     guest: PhantomData<R>,
 }
 
@@ -120,7 +121,7 @@ impl<R: Reconciler> Harness<R> {
 
     /// The seed, for a guest that needs it.
     pub fn seed(mut self, seed: [u8; 32]) -> Self {
-        self.seed = Some(seed.to_vec());
+        self.seed = Some(Seed::new(seed.to_vec()));
         self
     }
 

@@ -244,7 +244,7 @@ impl<'a> Child<'a> {
             retained: self.wanted.retain,
             propagation: self.wanted.propagation,
         };
-        mark(&mut object, situation.actor, primary, terms);
+        mark(&mut object, situation.actor, primary, terms, situation.intent_key);
         object
     }
 }

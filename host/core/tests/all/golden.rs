@@ -7,6 +7,7 @@
 use crate::world::World;
 use serde_json::{Map, Value};
 use std::path::Path;
+use windlass_core::canonical::IntentKey;
 use windlass_core::decision::Decided;
 use windlass_core::key::ReconcilerId;
 use windlass_core::kind::ObjectRef;
@@ -70,6 +71,7 @@ impl Case {
                 from_field_managers: &self.policy.adopts_from,
                 predecessors: &self.predecessors,
             },
+            intent_key: &IntentKey::derive(b"the host's key"),
         };
         plan(&situation, decided)
     }
