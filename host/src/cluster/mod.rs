@@ -67,7 +67,8 @@ pub trait Cluster: Send + Sync + 'static {
     /// One object whole and live, as the host itself; none if it is not there.
     async fn get(&self, target: &Target) -> Result<Option<Object>, ReadError>;
 
-    /// Carries out one write; gives the object as it is then, none where nothing is left of it.
+    /// Carries out one write; gives the object as it is then, none where nothing is left of it. The words of an error about
+    /// a Secret quote none of its values (I-06).
     async fn apply(&self, write: &Write) -> Result<Option<Object>, WriteError>;
 
     /// Whether an identity may do something, from the cluster's own authorizer.

@@ -4,6 +4,7 @@ use super::assemble::{Assembled, Unreadable};
 use super::secret_values;
 use crate::host::Host;
 use crate::running::Activation;
+use tracing::Instrument;
 use windlass_core::check::{check_queries, rejected};
 use windlass_core::decision::{Answer, Answered, Decided, Fault, FaultKind, Query, Reply, Request};
 use windlass_core::manifest::ReadKind;
@@ -59,7 +60,9 @@ impl From<Unreadable> for Stopped {
 /// If the cluster could not say what was asked: that is neither yes nor no, so the decision is tried again.
 pub(super) async fn decide(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
     let mut asked = Vec::new();
-    let decided = rounds(host, activation, assembled, &mut asked).await;
+    // At the level of errors, so that a guest's line carries it whatever is logged.
+    let whose = tracing::error_span!("decision", reconciler = %activation.id, primary = %assembled.name);
+    let decided = rounds(host, activation, assembled, &mut asked).instrument(whose).await;
     activation.depend(assembled.name.clone(), asked);
     match decided {
         Ok(decided) => Ok(decided),

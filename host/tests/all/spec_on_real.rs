@@ -8,26 +8,42 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use windlass_testing::product::{self, DEADLINE, NAMESPACE};
-use windlass_testing::{ControlPlane, HostProcess, eventually};
+use windlass_testing::{ControlPlane, HostProcess, InClusterEnvironment, eventually};
 
 /// An API server with nothing but the host: whatever goes, goes by the host's hand.
 pub(crate) struct Bare {
     pub(crate) cluster: ControlPlane,
     /// Ends with this value at the latest.
-    _host: HostProcess,
+    pub(crate) host: HostProcess,
+    environment: InClusterEnvironment,
 }
 
 impl Bare {
     async fn new() -> Result<Self> {
+        Self::with("host-of-spec.log", &[]).await
+    }
+
+    /// With a host that has this log and these variables besides.
+    pub(crate) async fn with(log: &str, variables: &[(&str, &str)]) -> Result<Self> {
         let cluster = ControlPlane::start_api_only().await?;
         let environment = product::account(&cluster).await?;
         product::apply_file(&cluster, "deploy/crds/reconcilers.yaml").await?;
         for crd in ["deploy/samples/nginx/crd.yaml", "guests/hostile/crd.yaml"] {
             product::apply_file(&cluster, crd).await?;
         }
-        let mut host = product::host(Path::new(PROGRAM), &environment, "host-of-spec.log").start()?;
-        host.ready(DEADLINE).await?;
-        Ok(Self { cluster, _host: host })
+        let host = start(&environment, log, variables).await?;
+        Ok(Self {
+            cluster,
+            host,
+            environment,
+        })
+    }
+
+    /// Ends the host, and starts another one.
+    pub(crate) async fn replace_host(&mut self, log: &str, variables: &[(&str, &str)]) -> Result<()> {
+        self.host.terminate(DEADLINE).await?;
+        self.host = start(&self.environment, log, variables).await?;
+        Ok(())
     }
 
     /// Takes a module up for one namespace, which is made, with this spec besides.
@@ -52,7 +68,7 @@ impl Bare {
     }
 
     /// Changes the spec of a Reconciler.
-    async fn change(&self, name: &str, spec: &Value) -> Result<()> {
+    pub(crate) async fn change(&self, name: &str, spec: &Value) -> Result<()> {
         let patch = json!({"spec": spec}).to_string();
         let arguments = [
             "patch",
@@ -67,6 +83,16 @@ impl Bare {
         self.cluster.kubectl(&arguments).await?;
         Ok(())
     }
+}
+
+async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str, &str)]) -> Result<HostProcess> {
+    let command = product::host(Path::new(PROGRAM), environment, log);
+    let command = variables
+        .iter()
+        .fold(command, |command, (name, value)| command.variable(name, value));
+    let mut host = command.start()?;
+    host.ready(DEADLINE).await?;
+    Ok(host)
 }
 
 async fn bare() -> &'static Bare {

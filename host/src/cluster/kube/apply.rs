@@ -5,6 +5,7 @@ use super::request;
 use super::transport::Transport;
 use crate::cluster::ReadError;
 use windlass_core::object::Object;
+use windlass_core::secrets::is_secret;
 use windlass_core::write::{Request, Target, Write, WriteError};
 
 /// One object, whole and live.
@@ -20,10 +21,13 @@ pub(super) async fn get(transport: &Transport, target: &Target) -> Result<Option
 /// One write; gives what is left of the object.
 pub(super) async fn apply(transport: &Transport, write: &Write) -> Result<Option<Object>, WriteError> {
     let request = request::write(write).map_err(|error| WriteError::Invalid(error.to_string()))?;
-    let answer = transport
-        .send(request)
-        .await
-        .map_err(|failure| failure.for_write(&write.request))?;
+    let answer = transport.send(request).await.map_err(|failure| {
+        let failure = match is_secret(&write.target.kind) {
+            true => failure.without_values(),
+            false => failure,
+        };
+        failure.for_write(&write.request)
+    })?;
     let object = object(&answer).map_err(|failure| failure.for_write(&write.request))?;
     Ok(left(object, &write.request))
 }

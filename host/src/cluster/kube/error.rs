@@ -11,6 +11,15 @@ use windlass_core::write::{Request, WriteError};
 /// Longest message that is passed on: enough for any cause, and too little to fill a status with.
 const MESSAGE_BYTES: usize = 1024;
 
+/// At most this many wrong fields are told.
+const FIELDS: usize = 8;
+
+/// What admission says before words of its own, which may quote anything.
+const DENIALS: [&str; 2] = ["denied the request", "denied request"];
+
+/// Why there are no more words.
+const LEFT_OUT: &str = " (the server's words are left out, since they may quote values of the Secret)";
+
 /// A request that did not do what it was for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -20,6 +29,8 @@ pub(super) struct Failure {
     pub(super) reason: String,
     /// The server's own words, or why there was no answer.
     pub(super) message: String,
+    /// Which fields are wrong, as far as the server says: their paths, each with a single word for what is wrong.
+    pub(super) fields: Vec<String>,
     /// How long the server asked to wait before the same request.
     pub(super) retry_after: Option<Duration>,
 }
@@ -31,6 +42,20 @@ struct Status {
     code: u16,
     reason: String,
     message: String,
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    causes: Vec<Cause>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    field: String,
+    reason: String,
 }
 
 impl Failure {
@@ -52,10 +77,13 @@ impl Failure {
         let retry_after = headers
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.parse().ok());
+        let causes = status.details.causes.iter().take(FIELDS);
+        let fields = causes.map(|cause| cut(&format!("{} {}", cause.field, cause.reason)));
         Self {
             code,
             reason: status.reason,
             message: cut(&message),
+            fields: fields.collect(),
             retry_after: retry_after.map(Duration::from_secs),
         }
     }
@@ -67,7 +95,30 @@ impl Failure {
             code: status.code,
             reason: status.reason,
             message: cut(&status.message),
-            retry_after: None,
+            ..Self::default()
+        }
+    }
+
+    /// The failure of a write to a Secret, without words that may quote its values (I-06): of what refuses the content there
+    /// is the reason and the fields, of admission that it refused. What the server says about rights, names and versions
+    /// quotes nothing.
+    pub(super) fn without_values(self) -> Self {
+        let denial = DENIALS.iter().find_map(|denial| {
+            let at = self.message.find(denial)?;
+            self.message.get(..at + denial.len())
+        });
+        let message = match (denial, self.code) {
+            (Some(denied), _) => format!("{denied}{LEFT_OUT}"),
+            (None, 0 | 401 | 403 | 404 | 408..=410 | 429 | 501..) => return self,
+            (None, 500) if !self.reason.is_empty() => return self,
+            (None, _) => {
+                let fields = self.fields.iter().map(|field| format!(": {field}"));
+                format!("{}{}{LEFT_OUT}", self.reason, fields.collect::<String>())
+            }
+        };
+        Self {
+            message: cut(&message),
+            ..self
         }
     }
 
@@ -185,6 +236,67 @@ mod tests {
         ];
         for (code, reason, request, expected) in table {
             assert_eq!(failure(code, reason).for_write(request), expected, "{code} {reason}");
+        }
+    }
+
+    #[test]
+    fn i_06_words_about_a_secret_should_quote_none_of_its_values() {
+        let cause = json!({"field": "data[not a key!]", "reason": "FieldValueInvalid", "message": "got S3CR3T-42"});
+        let quoting = "quoted: S3CR3T-42";
+        let denied = r#"admission webhook "weak.example.com" denied the request: S3CR3T-42 is weak"#;
+        let policy = "secrets \"one\" is forbidden: ValidatingAdmissionPolicy 'weak' with binding 'weak' denied request: S3CR3T-42";
+        let quota = "secrets \"one\" is forbidden: exceeded quota: few";
+        for (code, reason, words, told) in [
+            (
+                422,
+                "Invalid",
+                quoting,
+                "Invalid: data[not a key!] FieldValueInvalid (the server's words",
+            ),
+            (
+                400,
+                "BadRequest",
+                quoting,
+                "BadRequest: data[not a key!] FieldValueInvalid (the server's words",
+            ),
+            (
+                500,
+                "",
+                quoting,
+                ": data[not a key!] FieldValueInvalid (the server's words",
+            ),
+            (
+                400,
+                "BadRequest",
+                denied,
+                r#"admission webhook "weak.example.com" denied the request (the server's words"#,
+            ),
+            (
+                403,
+                "Forbidden",
+                denied,
+                r#"admission webhook "weak.example.com" denied the request (the server's words"#,
+            ),
+            (
+                403,
+                "Forbidden",
+                policy,
+                "secrets \"one\" is forbidden: ValidatingAdmissionPolicy 'weak' with binding 'weak' denied request (",
+            ),
+            (403, "Forbidden", quota, quota),
+            (
+                409,
+                "Conflict",
+                "conflict with \"kubectl\": .data.password",
+                "conflict with \"kubectl\": .data.password",
+            ),
+            (500, "InternalError", "failed calling webhook", "failed calling webhook"),
+            (503, "", "no endpoints", "no endpoints"),
+        ] {
+            let body = json!({"code": code, "reason": reason, "message": words, "details": {"causes": [cause]}});
+            let failure = Failure::answered(code, &HeaderMap::new(), body.to_string().as_bytes()).without_values();
+            assert!(failure.message.starts_with(told), "{}", failure.message);
+            assert!(!format!("{failure:?}").contains("S3CR3T"), "{failure:?}");
         }
     }
 

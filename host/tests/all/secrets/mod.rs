@@ -1,7 +1,9 @@
 //! Secrets that are made here: seeds and what is derived from them, the hash of what was applied, and where no value may be.
 
 mod applied;
+mod on_real;
 mod seeds;
+mod told;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
