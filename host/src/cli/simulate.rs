@@ -7,6 +7,7 @@ use crate::cluster::Cluster;
 use crate::cluster::memory::{MemoryCluster, Recorded, WriteAuthor};
 use crate::guest::{Loader, Module};
 use crate::host::Host;
+use crate::seed;
 use crate::settings::Settings;
 use anyhow::{Context, bail};
 use base64::Engine;
@@ -22,6 +23,7 @@ use windlass_core::key::ReconcilerId;
 use windlass_core::manifest::Manifest;
 use windlass_core::names::{ANNOTATION_CONSENT, LABEL_MODULE};
 use windlass_core::object::Object;
+use windlass_core::secrets::is_secret;
 use windlass_core::write::{Identity, Subresource};
 
 /// Runs a module on a cluster in memory, and prints every write as a difference; needs no cluster
@@ -48,6 +50,8 @@ pub(super) struct SimulateArguments {
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Namespace of the simulated host.
 const NAMESPACE: &str = "windlass-system";
+/// The simulated host's key: no secret, so that the same input always prints the same, and no real seed is ever derived.
+const KEY: &[u8; 32] = b"windlass simulate: not a secret.";
 
 pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<ExitCode> {
     let objects = files::objects(&arguments.files)?;
@@ -71,6 +75,7 @@ pub(super) async fn simulate(arguments: SimulateArguments) -> anyhow::Result<Exi
             .into_iter()
             .filter(is_of_the_module)
             .filter(|record| record.changed() || record.error.is_some())
+            .filter(|record| !changes_only_books(record))
             .collect(),
         standings,
         primaries,
@@ -105,6 +110,7 @@ async fn cluster(manifest: &Manifest, objects: Vec<Object>) -> anyhow::Result<Me
             cluster.declare(kind.clone());
         }
     }
+    others.retain(|object| !seed::is_key(object, NAMESPACE));
     for object in &mut others {
         // As kubectl does: what has no namespace and needs one is in `default`.
         let served = cluster.discover(&object.kind()).await?;
@@ -126,6 +132,7 @@ async fn cluster(manifest: &Manifest, objects: Vec<Object>) -> anyhow::Result<Me
 fn install(cluster: &MemoryCluster, name: &str, bytes: &[u8], settings: &Value) -> anyhow::Result<()> {
     let objects = [
         api::crd(),
+        seed::key_secret(NAMESPACE, KEY),
         json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"namespace": NAMESPACE, "name": name, "annotations": {ANNOTATION_CONSENT: name}},
@@ -181,6 +188,12 @@ fn is_of_the_module(record: &Recorded) -> bool {
     matches!(record.author, WriteAuthor::Through(Identity::ServiceAccount { .. }))
 }
 
+/// Whether a write changes nothing of a Secret but the hash of what was applied: that of a real host is under its own key.
+fn changes_only_books(record: &Recorded) -> bool {
+    let (before, after) = difference::json(record.before.as_ref(), record.after.as_ref());
+    is_secret(&record.target.kind) && record.error.is_none() && before == after
+}
+
 /// What came of it.
 struct Simulated {
     time: Duration,
@@ -230,13 +243,14 @@ impl Simulated {
 
     fn json(&self, module: &Module, manifest: &Manifest) -> Value {
         let writes = self.writes.iter().map(|record| {
+            let (before, after) = difference::json(record.before.as_ref(), record.after.as_ref());
             json!({
                 "verb": verb(record),
                 "object": record.target.reference(),
                 "subresource": record.subresource,
                 "manager": record.manager,
-                "before": difference::json(record.before.as_ref()),
-                "after": difference::json(record.after.as_ref()),
+                "before": before,
+                "after": after,
                 "error": record.error.as_ref().map(ToString::to_string),
             })
         });

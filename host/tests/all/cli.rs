@@ -1,6 +1,7 @@
 //! Runs the program as a person would, where there is no cluster: every mistake is answered with a sentence.
 
 mod commands;
+mod simulated_secrets;
 
 use crate::golden;
 use serde_json::Value;
