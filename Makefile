@@ -12,6 +12,11 @@ CRDS := deploy/crds/reconcilers.yaml
 
 CARGO_COMPONENT_VERSION := 0.21.1
 CARGO_DENY_VERSION := 0.20.2
+CARGO_FUZZ_VERSION := 0.13.2
+
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 10
+FUZZ_TARGETS = $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 
 # The tools built below and the control plane's kubectl are found first; whatever else is in PATH stays usable.
 export PATH := $(TOOLS)/bin:$(PATH)
@@ -28,6 +33,7 @@ need = @command -v $(1) >/dev/null || { echo "$(1) is needed and not there: $(2)
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "USE_EXISTING_CLUSTER=true takes the cluster of the current kubeconfig instead of a local one;"
+	@echo "FUZZ_SECONDS=600 gives each fuzz target that long;"
 	@echo "BENCH='--quick', '--only swap', '-o json' or '--results FILE' is passed on to windlass-bench;"
 	@echo "KUBEBUILDER_ASSETS=<folder> takes the control plane's binaries from there as far as they are there."
 
@@ -79,6 +85,27 @@ test-all: need-cargo ## Runs every test of the workspace, those on a real contro
 .PHONY: measure
 measure: need-cargo ## Prints what decisions, modules and compiling cost here: numbers of a debug build, nothing asserted
 	cargo test --workspace --locked -- --ignored --nocapture --test-threads 1
+
+.PHONY: fuzz
+fuzz: targets fuzzer ## Feeds what comes from strangers with made-up input, each target for FUZZ_SECONDS (building takes a quarter of an hour, once)
+	$(call step,fuzz)
+	$(call need,c++,libFuzzer is built with it: apt-get install g++)
+	@echo "building with coverage into $(TARGET)/fuzz: takes a quarter of an hour on two cores the first time"
+	cargo fuzz build --fuzz-dir host/fuzz --target-dir $(TARGET)/fuzz --sanitizer none
+	@mkdir -p $(TARGET)/fuzz/corpus
+	@for target in $(FUZZ_TARGETS); do \
+	  printf '\n== fuzz %s for %s s ==\n' $$target $(FUZZ_SECONDS); \
+	  mkdir -p $(TARGET)/fuzz/corpus/$$target; \
+	  cargo fuzz run --fuzz-dir host/fuzz --target-dir $(TARGET)/fuzz --sanitizer none $$target \
+	    $(TARGET)/fuzz/corpus/$$target host/fuzz/corpus/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1; \
+	done
+
+# Nothing but make fuzz needs it. `--sanitizer none` works with a stable compiler: the code counts what it reaches, and that
+# is all, as there is no unsafe code of ours for a sanitizer to watch.
+.PHONY: fuzzer
+fuzzer: need-cargo
+	@$(call install,cargo-fuzz,$(CARGO_FUZZ_VERSION))
 
 .PHONY: bench
 bench: need-cargo targets control-plane ## Measures a release build (a quarter of an hour to build, once, and as long to measure)

@@ -276,6 +276,15 @@ fn kept(
     Ok(found)
 }
 
+/// Takes a module for what it is, as [`Loader::load`] does before it compiles: unpacks it, and looks at what it wants and
+/// offers.
+///
+/// # Errors
+/// A [`Refusal`] with the step that the module did not pass.
+pub fn inspect(bytes: &[u8]) -> Result<(), Refusal> {
+    check(bytes::unpack(bytes)?).map(drop)
+}
+
 /// Everything that can be told from the bytes.
 fn check(unpacked: Cow<'_, [u8]>) -> Result<Checked, Refusal> {
     let component = match bytes::form(&unpacked)? {

@@ -43,8 +43,9 @@ mod tests;
 
 pub use bytes::{MAX_MODULE, MAX_UNPACKED, digest};
 pub use compile::{Cache, CacheKey, CompileBudget, Compiler, compile_alone};
+pub use convert::read_answer;
 pub use limits::{DESCRIBE_TIME, Limits};
-pub use load::Loader;
+pub use load::{Loader, inspect};
 pub use module::Module;
 pub use refusal::{Refusal, Step};
 pub use runtime::{Allocation, Capacity, Interruption, Runtime, RuntimeError};

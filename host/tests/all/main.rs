@@ -20,6 +20,7 @@ mod bad_input;
 mod finalize;
 mod secret_values;
 mod secrets;
+mod fuzz;
 mod adoption;
 mod compile;
 mod cases;

@@ -53,6 +53,7 @@ mod managed;
 mod tests;
 
 pub use self::history::{Author as WriteAuthor, Recorded, Verb};
+pub use self::normal::canonical_quantity;
 pub use self::review::AccessPattern;
 
 /// A cluster in memory. Clones are the same cluster.

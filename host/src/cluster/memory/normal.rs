@@ -201,10 +201,11 @@ fn drop_nulls(value: &mut Value) {
 /// `1024Mi` is `1Gi`. Others stay as they are.
 fn quantity(value: &Value) -> Value {
     let text = value.as_str().map_or_else(|| value.to_string(), Into::into);
-    canonical(&text).unwrap_or(text).into()
+    canonical_quantity(&text).unwrap_or(text).into()
 }
 
-fn canonical(text: &str) -> Option<String> {
+/// The canonical spelling of a quantity; none for spellings that people do not use, and for what is none.
+pub fn canonical_quantity(text: &str) -> Option<String> {
     const BINARY: &[&str] = &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     const DECIMAL: &[&str] = &["m", "", "k", "M", "G", "T", "P", "E"];
     let digits = text
