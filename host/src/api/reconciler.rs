@@ -100,7 +100,8 @@ pub struct ReconcilerSpec {
     pub on_finalize_failure: OnFinalizeFailure,
 
     /// True: the module gets the values of Secrets that it declares, as the ServiceAccount may read them. False: it gets
-    /// `hmac-sha256:..` in place of each value, which tells equal values from others and nothing more.
+    /// `hmac-sha256:..` in place of each value, which tells equal values from others and nothing more. What a module gets it can
+    /// also log, and put into a status: allow it to those that you trust with it.
     #[serde(default)]
     pub secret_values: bool,
 
