@@ -131,6 +131,25 @@ mod tests {
     }
 
     #[test]
+    fn a_seed_is_neither_shown_nor_saved_with_its_request() {
+        let request = crate::decision::Request {
+            reconciler: crate::key::ReconcilerId::new("team-a", "nginx"),
+            primary: Object::default(),
+            children: Vec::new(),
+            not_served: Vec::new(),
+            answers: Vec::new(),
+            settings: Value::Null,
+            now: 0,
+            seed: Some(Seed::new(vec![123; 32])),
+        };
+        let told = [format!("{request:?}"), json!(request).to_string()];
+        assert!(told[0].contains("Seed(not shown)"), "{}", told[0]);
+        assert!(told.iter().all(|text| !text.contains("123")), "{told:?}");
+        let read: crate::decision::Request = serde_json::from_str(&told[1]).unwrap();
+        assert_eq!(read.seed, None);
+    }
+
+    #[test]
     fn only_what_leads_into_the_values_shows_them() {
         let fields = |path: &str| Projection::Fields(vec![".type".into(), path.into()]);
         for (projection, shows) in [

@@ -91,6 +91,7 @@ pub(super) async fn take(
     } else {
         None
     };
+    // Without the host's key it is of no use, and not used: who makes no Secrets has none to hash.
     let intent_key = IntentKey::derive(host_key.as_deref().unwrap_or_default());
     let seed_key = host_key.filter(|_| manifest.needs_seed);
     release::hold(host, reconciler, &manifest)
