@@ -89,7 +89,7 @@ impl Host {
             running: Running::default(),
             slots: Slots::default(),
             started: Instant::now(),
-            metrics: Metrics::new(loader.metrics()),
+            metrics: Metrics::new(&loader),
             workers: Mutex::new(JoinSet::new()),
             seed_key: OnceCell::new(),
             settings,

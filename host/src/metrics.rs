@@ -1,5 +1,6 @@
 //! Counts what the host does, for /metrics; labels are short lists of words, never names of objects.
 
+use crate::guest::{Loader, Runtime};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -8,15 +9,32 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use std::time::Duration;
-use windlass_core::decision::{Decided, FailureKind};
-use windlass_core::reason::Reason;
+use windlass_core::decision::{Decided, FailureKind, FaultKind};
+use windlass_core::key::ReconcilerId;
+use windlass_core::report::requeue;
 use windlass_core::write::{Request, WriteError};
 
-/// Guest and result of a decision.
+/// What a decision can come to.
+const RESULTS: [&str; 9] = [
+    "Decided",
+    "Waiting",
+    "Invalid",
+    "FinalizeSkipped",
+    "GuestTrapped",
+    "GuestTimedOut",
+    "GuestOutOfMemory",
+    "GuestOutputRejected",
+    "InternalError",
+];
+
+/// Reconciler and result of a decision.
+///
+/// Never the name that a guest gives itself: each change of its settings could make it another one, and a new counter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct DecisionLabels {
-    guest: String,
-    result: String,
+    /// Namespace and name.
+    reconciler: String,
+    result: &'static str,
 }
 
 /// Verb and result of a write.
@@ -36,6 +54,21 @@ struct ReasonLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CacheLabels {
     result: &'static str,
+}
+
+/// How instances are allocated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ModeLabels {
+    mode: &'static str,
+}
+
+/// What is counted where guests run. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct GuestMetrics {
+    /// Calls in which a guest wanted more memory or table entries than it may have, also those that went on without.
+    pub memory_denied: Counter,
+    /// Instances that found no slot at first, and got one later (E-11).
+    pub slot_retries: Counter,
 }
 
 /// What is counted where modules are compiled. Clones count together.
@@ -61,6 +94,7 @@ impl CompileMetrics {
 /// Everything that is counted.
 pub struct Metrics {
     decisions: Family<DecisionLabels, Counter>,
+    requeues_clamped: Counter,
     decision_seconds: Histogram,
     writes: Family<WriteLabels, Counter>,
     modules_refused: Family<ReasonLabels, Counter>,
@@ -75,6 +109,8 @@ pub struct Metrics {
     reconcilers_paused: Gauge,
     watches: Gauge,
     tasks: Gauge,
+    guest_calls_in_flight: Gauge,
+    runtime: Runtime,
     registry: Registry,
 }
 
@@ -94,10 +130,12 @@ pub struct Gauges {
 }
 
 impl Metrics {
-    /// Starts at zero, but for what the loader counted already.
-    pub fn new(compile: &CompileMetrics) -> Self {
+    /// Starts at zero, but for what the loader and its runtime counted already.
+    pub fn new(loader: &Loader) -> Self {
+        let (compile, runtime) = (loader.metrics(), loader.runtime());
         let mut metrics = Self {
             decisions: Family::default(),
+            requeues_clamped: Counter::default(),
             decision_seconds: Histogram::new(exponential_buckets(0.000_05, 4.0, 10)),
             writes: Family::default(),
             modules_refused: Family::default(),
@@ -109,6 +147,8 @@ impl Metrics {
             reconcilers_paused: Gauge::default(),
             watches: Gauge::default(),
             tasks: Gauge::default(),
+            guest_calls_in_flight: Gauge::default(),
+            runtime: runtime.clone(),
             registry: Registry::with_prefix("windlass"),
         };
         metrics.register();
@@ -120,15 +160,48 @@ impl Metrics {
             "Looks into the cache of compiled code, and failed writes to it, by result",
             compile.cache.clone(),
         );
+        metrics.register_guests();
         metrics
+    }
+
+    /// What the runtime counts, and how it is set up.
+    fn register_guests(&mut self) {
+        let guests = self.runtime.metrics();
+        self.registry.register(
+            "guest_memory_denied",
+            "Guest calls that wanted more memory or table entries than they may have, also those that went on without",
+            guests.memory_denied.clone(),
+        );
+        self.registry.register(
+            "guest_slot_retries",
+            "Instances that found no free slot in the pool, and were made again a moment later",
+            guests.slot_retries.clone(),
+        );
+        self.registry.register(
+            "guest_calls_in_flight",
+            "Decisions and descriptions for which an instance is held now",
+            self.guest_calls_in_flight.clone(),
+        );
+        let mode = Family::<ModeLabels, Gauge>::default();
+        let labels = ModeLabels {
+            mode: self.runtime.capacity().allocation.name(),
+        };
+        mode.get_or_create(&labels).set(1);
+        self.registry
+            .register("pool_mode", "How instances are allocated: 1 for the mode in use", mode);
     }
 
     fn register(&mut self) {
         let registry = &mut self.registry;
         registry.register(
             "decisions",
-            "Decisions taken, by guest and result",
+            "Decisions taken, by Reconciler and result",
             self.decisions.clone(),
+        );
+        registry.register(
+            "requeues_clamped",
+            "Decisions whose wish to be decided again was shorter or longer than the host allows",
+            self.requeues_clamped.clone(),
         );
         registry.register(
             "decision_seconds",
@@ -172,21 +245,23 @@ impl Metrics {
     }
 
     /// Counts a decision.
-    pub fn decided(&self, guest: &str, decided: &Decided, time: Duration) {
-        let result = match decided {
-            Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => "Decided".into(),
-            Decided::Skipped(_) => Reason::FinalizeSkipped.to_string(),
-            Decided::Failed(failure) if failure.kind == FailureKind::Waiting => "Waiting".into(),
-            Decided::Failed(_) => "Invalid".into(),
-            Decided::Faulted(fault) => Reason::from(fault.kind).to_string(),
-        };
-        self.decisions
-            .get_or_create(&DecisionLabels {
-                guest: guest.into(),
-                result,
-            })
-            .inc();
+    pub fn decided(&self, reconciler: &ReconcilerId, decided: &Decided, time: Duration) {
+        self.decisions.get_or_create(&labels(reconciler, result(decided))).inc();
         self.decision_seconds.observe(time.as_secs_f64());
+        if let Decided::Outcome(outcome) | Decided::Proceed(outcome) = decided
+            && outcome.requeue_after.is_some_and(|asked| requeue(asked) != asked)
+        {
+            self.requeues_clamped.inc();
+        }
+    }
+
+    /// Forgets a Reconciler that is gone.
+    ///
+    /// Stops: whoever makes and deletes Reconcilers filling the host's memory, and the monitoring's, with counters.
+    pub fn forget(&self, reconciler: &ReconcilerId) {
+        for result in RESULTS {
+            self.decisions.remove(&labels(reconciler, result));
+        }
     }
 
     /// Counts a write.
@@ -225,6 +300,7 @@ impl Metrics {
             (&self.reconcilers_paused, now.reconcilers_paused),
             (&self.watches, now.watches),
             (&self.tasks, now.tasks),
+            (&self.guest_calls_in_flight, self.runtime.calls_in_flight()),
         ] {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }
@@ -235,3 +311,30 @@ impl Metrics {
         }
     }
 }
+
+fn labels(reconciler: &ReconcilerId, result: &'static str) -> DecisionLabels {
+    DecisionLabels {
+        reconciler: reconciler.to_string(),
+        result,
+    }
+}
+
+/// One of [`RESULTS`]; of a fault, the same word as in the primary's status.
+fn result(decided: &Decided) -> &'static str {
+    match decided {
+        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => "Decided",
+        Decided::Skipped(_) => "FinalizeSkipped",
+        Decided::Failed(failure) if failure.kind == FailureKind::Waiting => "Waiting",
+        Decided::Failed(_) => "Invalid",
+        Decided::Faulted(fault) => match fault.kind {
+            FaultKind::GuestTrapped => "GuestTrapped",
+            FaultKind::GuestTimedOut => "GuestTimedOut",
+            FaultKind::GuestOutOfMemory => "GuestOutOfMemory",
+            FaultKind::GuestOutputRejected => "GuestOutputRejected",
+            FaultKind::InternalError => "InternalError",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

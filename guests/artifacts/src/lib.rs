@@ -20,7 +20,38 @@
 //! # }
 //! ```
 
+use std::process::Command;
+
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// The bytes of a guest built for WASI (wasm32-wasip2), by its package. Built when it is asked for: few tests need it.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn for_wasi(package: &str) -> Vec<u8> {
+    let built = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--profile",
+            "guest",
+            "--target",
+            "wasm32-wasip2",
+            "--package",
+            package,
+        ])
+        .args(["--target-dir", TARGET_DIRECTORY])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status();
+    assert!(
+        built.is_ok_and(|status| status.success()),
+        "cannot build {package}; if the target is missing: rustup target add wasm32-wasip2"
+    );
+    let file = package.replace('-', "_");
+    bytes(&format!("{TARGET_DIRECTORY}/wasm32-wasip2/guest/{file}.wasm"))
+}
 
 /// The bytes of a module, by one of the paths above.
 ///

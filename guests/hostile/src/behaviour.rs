@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Outcome, Query, Stop, log};
 
 use crate::objects::{CONFIG_MAPS, SECRETS, config_map, secret};
-use crate::{Primary, Settings, secrets};
+use crate::{Primary, Settings, children, numbers, outside, secrets};
 
 type Behaviour = fn(&Context<Settings>, &Primary) -> Result<Outcome, Stop>;
 
@@ -29,8 +30,17 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("spin", |_, _| spin()),
     // Panics, which is a trap.
     ("trap", |_, _| trap()),
+    // Panics at every fourth millisecond of the clock.
+    ("sometimes", sometimes),
+    // Panics in the tenth call of an instance, which no instance lives to see.
+    ("tenth", tenth),
     // Takes memory until there is no more.
     ("memory", |_, _| exhaust_memory()),
+    // Is refused memory, and spins, or goes on without it.
+    ("memory-spin", |_, _| without_memory(spin)),
+    ("memory-ignored", |_, primary| {
+        without_memory(|| one(&config_map(primary, &primary.metadata.name, "goes on")))
+    }),
     // Runs out of stack.
     ("recurse", |_, primary| {
         one(&config_map(primary, &primary.metadata.name, &recurse(0).to_string()))
@@ -49,8 +59,23 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     }),
     // A child with an owner of its own.
     ("own-owner", own_owner),
-    // A child whose name is not a name.
+    // A child that would make itself a module, that carries the host's annotation, or its finalizer.
+    ("drop-in-label", children::drop_in_label),
+    ("host-annotation", children::host_annotation),
+    ("host-finalizer", children::host_finalizer),
+    // A child that is a Role, a ClusterRole, a CRD, a Reconciler, or the ConfigMap with this very module.
+    ("role", children::role),
+    ("cluster-role", children::cluster_role),
+    ("crd", children::crd),
+    ("reconciler", children::reconciler),
+    ("own-module", children::own_module),
+    // A child whose name is not a name, is too long, or is not there; and one without a kind.
     ("bad-name", |_, primary| one(&config_map(primary, "Not_A_Name", "bad"))),
+    ("long-name", |_, primary| {
+        one(&config_map(primary, &"a".repeat(300), "bad"))
+    }),
+    ("no-name", |_, primary| one(&config_map(primary, "", "bad"))),
+    ("no-kind", |_, _| one(&json!({"metadata": {"name": "kindless"}}))),
     // A child that the API server refuses: its data has a key that is not one.
     ("refused-child", refused_child),
     // The same child twice.
@@ -77,10 +102,29 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("ask-forever", ask_forever),
     // 1,000 questions in one round.
     ("ask-much", ask_much),
+    // A question about more objects than there are numbers, or about none.
+    ("ask-most", |context, primary| ask_limit(context, primary, u32::MAX)),
+    ("ask-zero", |context, primary| ask_limit(context, primary, 0)),
+    // One question of 200 KB.
+    ("ask-long", ask_long),
     // A question about a kind that it did not declare.
     ("ask-undeclared", ask_undeclared),
     // A question about another namespace.
     ("ask-elsewhere", ask_elsewhere),
+    // Not-a-numbers and roundings in bits, and vector operations that machines may round as they like, in the child's data.
+    ("floats", |_, primary| {
+        one(&config_map(primary, &primary.metadata.name, &numbers::floats()))
+    }),
+    ("vectors", |_, primary| {
+        one(&config_map(primary, &primary.metadata.name, &numbers::vectors()))
+    }),
+    // What it sees of the world outside, in the child's data; or a wait for it.
+    ("clocks", |_, primary| seen(primary, outside::clocks)),
+    ("environment", |_, primary| seen(primary, outside::environment)),
+    ("files", |_, primary| seen(primary, outside::files)),
+    ("input", |_, primary| seen(primary, outside::input)),
+    ("sockets", |_, primary| seen(primary, outside::sockets)),
+    ("sleep", |_, primary| seen(primary, outside::sleep)),
     // The number of ConfigMaps in its namespace labelled `friend=yes`, in the child's data.
     ("count", count),
     // 10,000 lines of 10 KB in the log.
@@ -131,6 +175,13 @@ pub(crate) fn spin() -> ! {
     }
 }
 
+/// Takes a moment.
+pub(crate) fn count_to(end: u64) {
+    for number in 0..end {
+        let _ = black_box(number);
+    }
+}
+
 pub(crate) fn trap() -> ! {
     panic!("traps on purpose")
 }
@@ -148,7 +199,37 @@ fn recurse(depth: u64) -> u64 {
     black_box(recurse(black_box(depth + 1))) + 1
 }
 
-fn one(child: &Value) -> Result<Outcome, Stop> {
+/// Wants a gibibyte at once, which is refused, and goes on.
+fn without_memory<T>(on: impl FnOnce() -> T) -> T {
+    let mut block: Vec<u8> = Vec::new();
+    assert!(
+        black_box(&mut block).try_reserve_exact(1 << 30).is_err(),
+        "there is no limit"
+    );
+    on()
+}
+
+fn sometimes(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    if context.now.as_millis().is_multiple_of(4) {
+        trap();
+    }
+    one(&config_map(primary, &primary.metadata.name, "good"))
+}
+
+fn tenth(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    if CALLS.fetch_add(1, Ordering::Relaxed) >= 10 {
+        trap();
+    }
+    one(&config_map(primary, &primary.metadata.name, "good"))
+}
+
+/// A child that says what was seen.
+fn seen(primary: &Primary, see: fn() -> String) -> Result<Outcome, Stop> {
+    one(&config_map(primary, &primary.metadata.name, &see()))
+}
+
+pub(crate) fn one(child: &Value) -> Result<Outcome, Stop> {
     Ok(Outcome::exactly([Child::new(child)]))
 }
 
@@ -160,7 +241,7 @@ fn three(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
     ))
 }
 
-fn with_metadata(primary: &Primary, key: &str, value: Value) -> Value {
+pub(crate) fn with_metadata(primary: &Primary, key: &str, value: Value) -> Value {
     let mut child = config_map(primary, &primary.metadata.name, "bad");
     child["metadata"][key] = value;
     child
@@ -223,6 +304,16 @@ fn ask_forever(context: &Context<Settings>, primary: &Primary) -> Result<Outcome
 fn ask_much(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
     let questions = (0..1_000).map(|number| config_maps(primary, &format!("question-{number}")));
     context.ask_each(&questions.collect::<Vec<_>>())?;
+    Ok(Outcome::none_wanted())
+}
+
+fn ask_limit(context: &Context<Settings>, primary: &Primary, limit: u32) -> Result<Outcome, Stop> {
+    context.ask(config_maps(primary, "any").limit(limit))?;
+    Ok(Outcome::none_wanted())
+}
+
+fn ask_long(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    context.ask(config_maps(primary, &"a".repeat(200_000)))?;
     Ok(Outcome::none_wanted())
 }
 

@@ -3,17 +3,22 @@
 use windlass_sdk::{Manifest, Projection, Read};
 
 use crate::Settings;
-use crate::behaviour::{exhaust_memory, spin, trap};
-use crate::objects::{CONFIG_MAPS, HOSTILES, SECRETS, WIDGETS};
+use crate::behaviour::{count_to, exhaust_memory, spin, trap};
+use crate::objects::{CONFIG_MAPS, HOSTILES, MUCH, SECRETS, WIDGETS};
 
-/// `""` honestly; `trap`, `spin`, `memory`; `error` refuses the settings with a sentence; `more-rights` also
+/// `""` honestly; `slow` the same after a while; `trap`, `spin`, `memory`; `error` refuses the settings with a sentence; `more-rights` also
 /// wants Secrets as children; `not-served` reads a kind that no cluster serves; `optional` the same, but
-/// works without; `no-status` writes no status; `secrets` reads Secrets whole and has them as children, `passwords` reads
-/// of them `.data.password`; `seed` wants a seed and has Secrets as children.
+/// works without; `much` has kinds as children with which it could give itself rights; `no-status` writes no status;
+/// `secrets` reads Secrets whole and has them as children, `passwords` reads of them `.data.password`; `seed` wants a seed
+/// and has Secrets as children.
 pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
     let manifest = honest(settings);
     match settings.describe.as_str() {
         "" => Ok(manifest.writes_status()),
+        "slow" => {
+            count_to(200_000_000);
+            Ok(manifest.writes_status())
+        }
         "trap" => trap(),
         "spin" => spin(),
         "memory" => exhaust_memory(),
@@ -23,6 +28,9 @@ pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
         "optional" => Ok(manifest
             .writes_status()
             .read(Read::new(WIDGETS, Projection::Metadata).optional())),
+        "much" => Ok(MUCH.into_iter().fold(manifest.writes_status(), |manifest, kind| {
+            manifest.child(kind, Projection::Metadata)
+        })),
         "no-status" => Ok(manifest),
         "secrets" => Ok(manifest
             .writes_status()

@@ -1,14 +1,20 @@
 //! Behaves badly on demand: the host's tests choose what it does by settings or by the primary.
 //!
 //! `spec.behaviour` of the primary wins over `settings.behaviour`; with neither it is `good`. The table in
-//! `behaviour.rs` lists all of them. What concerns `describe` and `finalize` has settings of its own.
+//! `behaviour.rs` lists all of them, but for those in `raw.rs`, which the SDK cannot say. What concerns `describe` and `finalize` has settings of its own.
 
 mod behaviour;
+mod children;
+mod secrets;
+mod numbers;
+mod outside;
+mod raw;
 mod describe;
 mod finalize;
 mod objects;
-mod secrets;
+mod export;
 
+pub use export::Raw;
 use serde::Deserialize;
 use windlass_sdk::{Context, Finalized, Manifest, Object, Outcome, Reconciler, Stop};
 
@@ -59,5 +65,3 @@ impl Reconciler for Hostile {
         finalize::run(context, primary)
     }
 }
-
-windlass_sdk::export!(Hostile);

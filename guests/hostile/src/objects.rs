@@ -10,6 +10,18 @@ pub(crate) const CONFIG_MAPS: Kind = Kind::namespaced("", "v1", "ConfigMap", "co
 pub(crate) const SECRETS: Kind = Kind::namespaced("", "v1", "Secret", "secrets");
 pub(crate) const WIDGETS: Kind = Kind::namespaced("nowhere.windlass.test", "v1", "Widget", "widgets");
 
+/// Kinds with which a guest could give itself rights.
+pub(crate) const MUCH: [Kind; 3] = [
+    Kind::cluster_scoped("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles"),
+    Kind::cluster_scoped(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    ),
+    Kind::namespaced("windlass.dev", "v1alpha1", "Reconciler", "reconcilers"),
+];
+
 /// A ConfigMap in the primary's namespace with `text` under `data.text`.
 pub(crate) fn config_map(primary: &Primary, name: &str, text: &str) -> Value {
     json!({

@@ -1,7 +1,9 @@
 //! Checks natively that each behaviour that returns at all does what it is there for.
 
 use serde_json::{Value, json};
-use windlass_hostile::Hostile;
+use windlass_hostile::{Hostile, Raw};
+use windlass_sdk::bindings::exports::windlass::reconciler::guest::{Guest, Reply, Request};
+use windlass_sdk::bindings::windlass::reconciler::decision::{ChildrenPlan, DesiredChild, ReconcilerRef};
 use windlass_sdk::testing::{Decided, Harness, Report};
 
 fn hostile(behaviour: &str) -> Value {
@@ -31,7 +33,22 @@ fn behaviours_with_children_have_them() {
         ("foreign-namespace", 2),
         ("host-label", 1),
         ("own-owner", 1),
+        ("drop-in-label", 1),
+        ("host-annotation", 1),
+        ("host-finalizer", 1),
+        ("role", 1),
+        ("cluster-role", 1),
+        ("crd", 1),
+        ("reconciler", 1),
+        ("own-module", 1),
         ("bad-name", 1),
+        ("long-name", 1),
+        ("no-name", 1),
+        ("no-kind", 1),
+        ("floats", 1),
+        ("tenth", 1),
+        ("ask-most", 0),
+        ("ask-zero", 0),
         ("refused-child", 1),
         ("twice", 2),
         ("empty-exactly", 0),
@@ -105,4 +122,44 @@ fn finalizing_waits_for_the_release() {
         harness("never").world(released).run(&ending).decided,
         Decided::Proceed(_)
     ));
+}
+
+#[test]
+fn raw_answers_are_what_no_typed_one_can_be() {
+    let raw = |behaviour: &str| {
+        let request = Request {
+            reconciler: ReconcilerRef {
+                namespace: "windlass-system".into(),
+                name: "hostile".into(),
+            },
+            primary: hostile(behaviour).to_string(),
+            children: Vec::new(),
+            not_served: Vec::new(),
+            answers: Vec::new(),
+            settings: "{}".into(),
+            now: 0,
+            seed: None,
+        };
+        let Ok(Reply::Decide(outcome)) = Raw::reconcile(request) else {
+            panic!("{behaviour} decides")
+        };
+        outcome
+    };
+    for behaviour in ["invalid-json", "invalid-later", "not-an-object", "deep-child"] {
+        let ChildrenPlan::Exactly(children) = raw(behaviour).children else {
+            panic!("{behaviour} has a child")
+        };
+        let DesiredChild::Want(child) = &children[0] else {
+            panic!("{behaviour} wants it")
+        };
+        let read = serde_json::from_str::<Value>(&child.object);
+        assert!(
+            read.is_err() || read.is_ok_and(|object| !object.is_object()),
+            "{behaviour}"
+        );
+    }
+    assert!(raw("deep-status").status.is_some_and(|status| status.len() > 20_000));
+    assert_eq!(raw("requeue-most").requeue_after, Some(u64::MAX));
+    assert_eq!(raw("requeue-zero").requeue_after, Some(0));
+    assert!(matches!(raw("good").children, ChildrenPlan::Exactly(_)));
 }

@@ -12,7 +12,7 @@ mod queries;
 mod words;
 
 pub use metadata::HOST_METADATA;
-pub use queries::{MAX_QUERIES, MAX_QUERY_FIELDS, MAX_QUERY_LIMIT, MAX_QUERY_SELECTOR, check_queries};
+pub use queries::{MAX_QUERIES, MAX_QUERY_BYTES, MAX_QUERY_FIELDS, MAX_QUERY_LIMIT, MAX_QUERY_SELECTOR, check_queries};
 
 /// Findings that are kept of one answer. An answer of 4 MiB could break a rule with each of half a million labels, and
 /// all their messages would fill the host's memory.
@@ -73,6 +73,8 @@ pub enum Rule {
     QueryId,
     /// There are not more queries than allowed.
     QueriesCount,
+    /// Queries are not longer than allowed.
+    QueriesSize,
 }
 
 /// One broken rule.

@@ -20,6 +20,16 @@ use serde_json::Value;
 use std::time::Duration;
 use verdict::{Verdict, verdict};
 
+/// Stops: a guest that has itself called without a pause.
+const SHORTEST_REQUEUE: Duration = Duration::from_secs(1);
+/// Stops: a time so far away that no clock of the host's holds it (E-10).
+const LONGEST_REQUEUE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// When a primary is decided again whose guest asked for this delay: not before a second, and within a day.
+pub fn requeue(asked: Duration) -> Duration {
+    asked.clamp(SHORTEST_REQUEUE, LONGEST_REQUEUE)
+}
+
 /// Everything a report depends on.
 #[derive(Clone, Debug)]
 pub struct Ended<'a> {

@@ -69,6 +69,11 @@ pub enum Output {
     Json,
 }
 
+/// After how many turns of tasks a thread of the executor looks for what came from outside, also while it has work.
+///
+/// Stops: guests that spin, each of whose turns takes a whole tick, keeping probes and watches waiting for a second (E-03).
+const EVENT_INTERVAL: u32 = 4;
+
 impl Cli {
     /// Runs the command; gives the exit code of a command that ran.
     ///
@@ -78,7 +83,10 @@ impl Cli {
         match self.command {
             // Has one thread only: those of an executor would count against its limits.
             Command::CompileModule(arguments) => Ok(compile_module::compile_module(&arguments)),
-            command => tokio::runtime::Runtime::new()
+            command => tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .event_interval(EVENT_INTERVAL)
+                .build()
                 .context("the threads of the executor cannot be started")?
                 .block_on(command.run()),
         }

@@ -3,7 +3,7 @@
 use crate::admin;
 use crate::api::Limits;
 use crate::cluster::kube::KubeCluster;
-use crate::guest::{Cache, Capacity, Compiler, Loader, Runtime};
+use crate::guest::{Allocation, Cache, Capacity, Compiler, Loader, Runtime};
 use crate::host::Host;
 use crate::settings::Settings;
 use anyhow::Context;
@@ -51,6 +51,12 @@ pub(super) struct RunArguments {
     workers: u16,
     #[command(flatten)]
     maxima: Maxima,
+    /// How many guests can be called at once; their memory's address space is reserved at the start
+    #[arg(long, env = "WINDLASS_GUEST_CALLS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    guest_calls: u32,
+    /// How memory for guests is allocated
+    #[arg(long, env = "WINDLASS_ALLOCATION", default_value_t, value_enum)]
+    allocation: Allocation,
     /// Address of /livez, /readyz and /metrics
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -93,8 +99,13 @@ enum LogFormat {
 /// Runs until SIGTERM or SIGINT.
 pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     start_log(arguments.log);
+    let capacity = Capacity {
+        decisions: arguments.guest_calls,
+        allocation: arguments.allocation,
+        ..Capacity::default()
+    };
+    let loader = loader(capacity, arguments.cache_dir.as_deref())?;
     let cluster = KubeCluster::connect().await.context("there is no cluster to run on")?;
-    let loader = loader(arguments.cache_dir.as_deref())?;
     let mut settings = Settings::new(&arguments.namespace);
     settings.service_account = arguments.service_account;
     settings.instance = arguments.instance;
@@ -135,8 +146,11 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Modules come from anybody here, so that no compiler runs in the host itself.
-fn loader(cache: Option<&Path>) -> anyhow::Result<Loader> {
-    let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+fn loader(capacity: Capacity, cache: Option<&Path>) -> anyhow::Result<Loader> {
+    let runtime = Runtime::new(capacity).context(
+        "the WebAssembly runtime cannot be set up; a smaller --guest-calls needs less address space, and \
+         --allocation on-demand nearly none",
+    )?;
     let compiler = Compiler::this_program().context("the program that compiles modules, this one, cannot be found")?;
     let loader = Loader::new(runtime, compiler);
     Ok(match cache {

@@ -168,7 +168,6 @@ impl Loader {
                 runtime: self.runtime.clone(),
                 pre,
                 digest,
-                denials: Arc::default(),
             }),
             size,
             strict,

@@ -10,7 +10,6 @@ use super::state::State;
 use crate::decide::Decide;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use windlass_core::decision::FaultKind;
 use windlass_core::manifest::Manifest;
@@ -30,8 +29,6 @@ pub(super) struct Loaded {
     pub(super) runtime: Runtime,
     pub(super) pre: ReconcilerPre<State>,
     pub(super) digest: Arc<str>,
-    /// Decisions that wanted more memory than they may have.
-    pub(super) denials: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Module {
@@ -69,11 +66,6 @@ impl Module {
     /// How long compiling took, or reading what was compiled before.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
-    }
-
-    /// How many of its decisions wanted more memory than they may have, also those that went on without it (E-06).
-    pub fn memory_denials(&self) -> u64 {
-        self.loaded.denials.load(Ordering::Relaxed)
     }
 
     /// Asks the guest about itself, in a fresh instance, and checks what it says.

@@ -5,6 +5,8 @@ use super::limits::{Limits, MAX_STACK};
 use super::sandbox;
 use super::state::State;
 use super::ticker::{Running, Ticker};
+use crate::metrics::GuestMetrics;
+use clap::ValueEnum;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -12,6 +14,8 @@ use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 /// Core instances, memories and tables that one component may consist of; one made from one core module has 4, 1 and 2.
+///
+/// Stops: one guest taking the slots of all others in the pool.
 const CORE_INSTANCES: u32 = 16;
 const MEMORIES: u32 = 2;
 const TABLES: u32 = 8;
@@ -40,18 +44,32 @@ pub struct Capacity {
     pub interruption: Interruption,
 }
 
-/// Where instances lie. Only for measuring is there a choice: `windlass-bench` compares them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where instances lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Allocation {
-    /// In slots that are reserved once: nothing is mapped for a decision, and their number is bounded (E-11). Pages that
-    /// a guest wrote are given back after each decision.
+    /// In slots for which address space is reserved at the start
+    ///
+    /// Nothing is mapped for a decision, and their number is bounded (E-11). Pages that a guest wrote are given back after
+    /// each decision.
     #[default]
     Pooling,
     /// As before, and pages that a guest wrote are wiped and kept for the next (Linux 6.7 and later; without effect
     /// before).
+    #[value(skip)]
     PoolingKept,
-    /// Mapped for each decision and unmapped after it.
+    /// Mapped for each decision and unmapped after it: slower, for where so much address space cannot be had
     OnDemand,
+}
+
+impl Allocation {
+    /// One word for it, as in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pooling => "pooling",
+            Self::PoolingKept => "pooling-kept",
+            Self::OnDemand => "on-demand",
+        }
+    }
 }
 
 /// What stops a guest whose running time is used up. Only for measuring is there a choice: `windlass-bench` compares
@@ -113,6 +131,7 @@ struct Shared {
     ticker: Ticker,
     decisions: Arc<Semaphore>,
     capacity: Capacity,
+    metrics: GuestMetrics,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -143,12 +162,23 @@ impl Runtime {
             ticker,
             decisions,
             capacity,
+            metrics: GuestMetrics::default(),
         })))
     }
 
     /// How many more decisions could begin right now.
     pub fn free_decisions(&self) -> usize {
         self.0.decisions.available_permits()
+    }
+
+    /// How many decisions are under way, descriptions included: never more than [`Capacity::decisions`].
+    pub fn calls_in_flight(&self) -> usize {
+        (self.0.capacity.decisions as usize).saturating_sub(self.free_decisions())
+    }
+
+    /// What it counts.
+    pub fn metrics(&self) -> &GuestMetrics {
+        &self.0.metrics
     }
 
     /// What it was set up for.

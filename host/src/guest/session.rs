@@ -17,9 +17,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use windlass_core::decision::{Entry, Fault, FaultKind, Reply, Request};
+
+/// How often, and after which pause, an instance is tried again that finds no slot: ten seconds in all.
+const SLOT_TRIES: u32 = 1_000;
+const SLOT_RETRY: Duration = Duration::from_millis(10);
 
 /// What decisions of one Reconciler need: the module, who it is, and its limits.
 #[derive(Clone)]
@@ -107,17 +112,41 @@ impl Guest {
             .map_err(|_| self.fault(FaultKind::GuestTimedOut, "cannot begin: the host stops"))
     }
 
-    /// Makes an instance.
+    /// Makes an instance. A pool without a free slot is the host's matter: it is tried again, and no decision is lost by
+    /// it (E-11).
     pub(super) async fn start(
         &self,
         permit: OwnedSemaphorePermit,
         seed: Vec<u8>,
         now: u64,
     ) -> Result<Box<Live>, Fault> {
+        for _ in 0..SLOT_TRIES {
+            let mut store = self.store(seed.clone(), now)?;
+            match self.instantiate(&mut store).await {
+                Ok(reconciler) => {
+                    return Ok(Box::new(Live {
+                        store,
+                        reconciler,
+                        _permit: permit,
+                    }));
+                }
+                Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                    drop(store);
+                    self.loaded.runtime.metrics().slot_retries.inc();
+                    tokio::time::sleep(SLOT_RETRY).await;
+                }
+                Err(error) => return Err(self.explain(&error, &store)),
+            }
+        }
+        Err(self.fault(FaultKind::InternalError, "found no free slot in the host's pool"))
+    }
+
+    /// All that an instance may use.
+    fn store(&self, seed: Vec<u8>, now: u64) -> Result<Store<State>, Fault> {
         let runtime = &self.loaded.runtime;
         let limits = &self.limits;
         let lines = Lines::new(Arc::clone(&self.name), Arc::clone(&self.loaded.digest), limits);
-        let denials = Arc::clone(&self.loaded.denials);
+        let denials = runtime.metrics().memory_denied.clone();
         let state = State::new(limits, runtime.ticks(limits), lines, denials, Sandbox::new(seed, now));
         let mut store = Store::new(runtime.engine(), state);
         store.limiter(|state| &mut state.usage);
@@ -132,16 +161,13 @@ impl Guest {
         {
             return Err(self.explain(&error, &store));
         }
+        Ok(store)
+    }
+
+    async fn instantiate(&self, store: &mut Store<State>) -> wasmtime::Result<Reconciler> {
         let yielded = Arc::clone(&store.data().usage.yielded);
-        let _running = runtime.running();
-        match unless_waiting(&yielded, self.loaded.pre.instantiate_async(&mut store)).await {
-            Ok(reconciler) => Ok(Box::new(Live {
-                store,
-                reconciler,
-                _permit: permit,
-            })),
-            Err(error) => Err(self.explain(&error, &store)),
-        }
+        let _running = self.loaded.runtime.running();
+        unless_waiting(&yielded, self.loaded.pre.instantiate_async(store)).await
     }
 
     /// Calls an instance, which is gone if that fails.

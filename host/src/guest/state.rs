@@ -4,8 +4,9 @@ use super::bindings::{log, types};
 use super::limits::{Limits, MAX_HANDLES};
 use super::sandbox::Sandbox;
 use super::text::one_line;
+use prometheus_client::metrics::counter::Counter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtxView, WasiView};
@@ -31,8 +32,8 @@ pub(super) struct Usage {
     /// More memory or table entries were asked for than may be used. Remembered, since all that a guest sees is a -1,
     /// and what it makes of that looks like another fault (E-06).
     denied: bool,
-    /// Decisions of this module in which that happened, whatever became of them.
-    denials: Arc<AtomicU64>,
+    /// Counts the calls in which that happened, whatever became of them.
+    denials: Counter,
     ticks_left: u64,
     /// Set at each tick, taken by who polls the call: it yielded for others, and does not wait for anything.
     pub(super) yielded: Arc<AtomicBool>,
@@ -58,7 +59,7 @@ pub(super) struct Lines {
 
 impl State {
     /// For a new instance; `denials` counts those that wanted more memory than they may have.
-    pub(super) fn new(limits: &Limits, ticks: u64, lines: Lines, denials: Arc<AtomicU64>, sandbox: Sandbox) -> Self {
+    pub(super) fn new(limits: &Limits, ticks: u64, lines: Lines, denials: Counter, sandbox: Sandbox) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
         Self {
@@ -94,7 +95,7 @@ impl Usage {
     fn deny(&mut self) -> bool {
         if !self.denied {
             self.denied = true;
-            self.denials.fetch_add(1, Ordering::Relaxed);
+            self.denials.inc();
         }
         false
     }

@@ -85,7 +85,7 @@ async fn rounds(
             Reply::Decided(decided) => return Ok(decided),
             Reply::Ask(queries) => queries,
         };
-        let findings = check_queries(&activation.manifest, &assembled.primary, &queries);
+        let findings = check_queries(&activation.manifest, &assembled.primary, asked, &queries);
         if let Some(fault) = rejected(&findings) {
             return Err(fault.into());
         }

@@ -45,8 +45,7 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
         Ok(decided) => decided,
         Err(refusal) => return tell::not_readable(host, &activation, key, &refusal),
     };
-    host.metrics
-        .decided(&activation.manifest.name, &decided, begun.elapsed());
+    host.metrics.decided(&activation.id, &decided, begun.elapsed());
     faults::account(host, &activation, &assembled.name, &decided, begun);
     let carried = carry_out::carry_out(host, &activation, &assembled, &decided).await;
     tell::tell(host, &activation, &assembled, &decided, &carried).await

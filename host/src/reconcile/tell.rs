@@ -7,16 +7,12 @@ use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::{Activation, Standing};
-use std::time::Duration;
 use windlass_core::decision::Decided;
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::report::{self, Next, Report};
 use windlass_core::write::{Identity, WriteError};
-
-/// Stops: a guest that has itself called without a pause.
-const SHORTEST_REQUEUE: Duration = Duration::from_secs(1);
 
 /// Writes what is to be told; gives the end of this run.
 pub(super) async fn tell(
@@ -63,7 +59,7 @@ pub(super) async fn tell(
     match (written, report.next) {
         (false, _) | (true, Next::Backoff) => Ended::Failed,
         (true, Next::OnChange) => Ended::Done,
-        (true, Next::After(delay)) => Ended::After(delay.max(SHORTEST_REQUEUE)),
+        (true, Next::After(delay)) => Ended::After(delay),
     }
 }
 

@@ -186,6 +186,7 @@ pub(super) fn leave(host: &Host, id: &ReconcilerId) {
 async fn forget(host: &Host, id: &ReconcilerId) {
     leave(host, id);
     host.running.forget(id);
+    host.metrics.forget(id);
     host.slots.forget(id);
     claim::freed(host);
     kept::collect(host).await;

@@ -31,5 +31,6 @@ mod rbac;
 mod spec_on_real;
 mod stop;
 mod modules;
+mod hostile;
 mod soak;
 mod walk;

@@ -19,12 +19,8 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    async fn new() -> Result<Self> {
-        Self::with("host-of-spec.log", &[]).await
-    }
-
-    /// With a host that has this log and these variables besides.
-    pub(crate) async fn with(log: &str, variables: &[(&str, &str)]) -> Result<Self> {
+    /// With a host that writes this log and has these variables besides.
+    pub(crate) async fn new(log: &str, variables: &[(&str, &str)]) -> Result<Self> {
         let cluster = ControlPlane::start_api_only().await?;
         let environment = product::account(&cluster).await?;
         product::apply_file(&cluster, "deploy/crds/reconcilers.yaml").await?;
@@ -50,6 +46,13 @@ impl Bare {
     pub(crate) async fn take_up(&self, name: &str, module: &str, spec: &Value) -> Result<()> {
         let settings = spec["settings"].to_string();
         product::grant(&self.cluster, Path::new(PROGRAM), name, Path::new(module), &settings).await?;
+        self.reconciler(name, module, spec).await?;
+        product::await_reconciler(&self.cluster, name, "Ready", "True").await?;
+        Ok(())
+    }
+
+    /// Makes the Reconciler of a module, the ConfigMap that it is in, and its namespace; whatever becomes of it.
+    pub(crate) async fn reconciler(&self, name: &str, module: &str, spec: &Value) -> Result<()> {
         self.cluster.kubectl(&["create", "namespace", name]).await?;
         let source = format!("--from-file=module.wasm={module}");
         let create = ["create", "configmap", name, "-n", NAMESPACE, &source];
@@ -63,7 +66,6 @@ impl Bare {
             reconciler["spec"][key] = value.clone();
         }
         self.cluster.apply(&reconciler.to_string()).await?;
-        product::await_reconciler(&self.cluster, name, "Ready", "True").await?;
         Ok(())
     }
 
@@ -97,7 +99,7 @@ async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str
 
 async fn bare() -> &'static Bare {
     static BARE: OnceCell<Result<Bare>> = OnceCell::const_new();
-    let bare = BARE.get_or_init(Bare::new).await;
+    let bare = BARE.get_or_init(|| Bare::new("host-of-spec.log", &[])).await;
     bare.as_ref()
         .unwrap_or_else(|error| panic!("the API server cannot be set up: {error:#}"))
 }

@@ -30,6 +30,7 @@ pub(crate) struct World {
     pub(crate) meddler: Meddler,
     pub(crate) host: Arc<Host>,
     settings: Settings,
+    runtime: Runtime,
     /// Modules that were compiled for an earlier test; a host finds them as if another Reconciler used them.
     compiled: Mutex<Vec<Arc<Module>>>,
 }
@@ -45,15 +46,21 @@ impl World {
 
     /// The same with other settings.
     pub(crate) fn with(settings: Settings) -> Self {
+        Self::on(settings, RUNTIME.clone())
+    }
+
+    /// The same with an engine of its own, for which nothing was compiled yet.
+    pub(crate) fn on(settings: Settings, runtime: Runtime) -> Self {
         let cluster = MemoryCluster::with_clock(jiff::Timestamp::now);
         cluster.load(vec![object(windlass::api::crd())]).unwrap();
         let meddler = Meddler::new(&cluster);
-        let host = start(&settings, &meddler);
+        let host = start(&settings, &meddler, &runtime);
         Self {
             cluster,
             meddler,
             host,
             settings,
+            runtime,
             compiled: Mutex::default(),
         }
     }
@@ -104,7 +111,7 @@ impl World {
 
     /// Starts another host.
     pub(crate) fn start(&mut self) {
-        self.host = start(&self.settings, &self.meddler);
+        self.host = start(&self.settings, &self.meddler, &self.runtime);
         for compiled in self.compiled.lock().unwrap().iter_mut() {
             *compiled = self.host.modules.share(Module::clone(compiled));
         }
@@ -229,10 +236,10 @@ impl World {
             .collect()
     }
 
-    /// How many decisions a guest has taken under this host, by their result, such as `Decided`.
-    pub(crate) fn decisions(&self, guest: &str, result: &str) -> usize {
+    /// How many decisions were taken for a Reconciler under this host, by their result, such as `Decided`.
+    pub(crate) fn decisions(&self, reconciler: &str, result: &str) -> usize {
         let text = self.host.metrics.text(&Default::default());
-        let wanted = format!("guest=\"{guest}\",result=\"{result}\"");
+        let wanted = format!("reconciler=\"{SYSTEM}/{reconciler}\",result=\"{result}\"");
         let line = text.lines().find(|line| line.contains(&wanted));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
     }
@@ -306,11 +313,11 @@ impl World {
     }
 }
 
-fn start(settings: &Settings, meddler: &Meddler) -> Arc<Host> {
+fn start(settings: &Settings, meddler: &Meddler, runtime: &Runtime) -> Arc<Host> {
     let host = Host::new(
         settings.clone(),
         Arc::new(meddler.clone()),
-        Loader::new(RUNTIME.clone(), Compiler::InProcess),
+        Loader::new(runtime.clone(), Compiler::InProcess),
     );
     host.start();
     host

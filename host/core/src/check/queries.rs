@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 
 /// Queries of one decision. Stops a guest that makes the host search its store, and wait for changes, without end.
 pub const MAX_QUERIES: usize = 64;
+/// Bytes of all queries of one decision, ids included. Stops names and values of megabytes that the host keeps, for each
+/// primary, as long as it waits for their changes.
+pub const MAX_QUERY_BYTES: usize = 256 * 1024;
 /// Objects that one query may ask for. Stops answers that fill the guest's and the host's memory.
 pub const MAX_QUERY_LIMIT: u32 = 10_000;
 /// Field equalities of one query. Stops a query that is expensive to hold against every object of its kind.
@@ -18,15 +21,23 @@ pub const MAX_QUERY_FIELDS: usize = 16;
 /// Bytes of one query's label selector. Stops a list of values that fills the index of who waits for what.
 pub const MAX_QUERY_SELECTOR: usize = 4096;
 
-/// Checks all queries that a guest asks at once; none may be answered unless the list is empty.
-pub fn check_queries(manifest: &Manifest, primary: &Object, queries: &[Query]) -> Vec<Finding> {
+/// Checks all queries that a guest asks at once, after those that it `asked` before in the same decision; none may be
+/// answered unless the list is empty.
+pub fn check_queries(manifest: &Manifest, primary: &Object, asked: &[Query], queries: &[Query]) -> Vec<Finding> {
     let mut findings = Findings::default();
-    if queries.len() > MAX_QUERIES {
+    // Who asks the same again in a later round wants nothing more.
+    let new = || queries.iter().filter(|query| !asked.contains(query));
+    let count = asked.len() + new().take(MAX_QUERIES + 1).count();
+    if queries.len() > MAX_QUERIES || count > MAX_QUERIES {
+        let count = count.max(queries.len());
         findings.add(Rule::QueriesCount, || {
-            format!(
-                "There are {} queries; at most {MAX_QUERIES} are allowed in one decision.",
-                queries.len()
-            )
+            format!("There are {count} queries; at most {MAX_QUERIES} are allowed in one decision.")
+        });
+    }
+    let length: usize = asked.iter().chain(new().take(MAX_QUERIES)).map(bytes).sum();
+    if length > MAX_QUERY_BYTES {
+        findings.add(Rule::QueriesSize, || {
+            format!("The queries have {length} bytes; at most {MAX_QUERY_BYTES} are allowed in one decision.")
         });
     }
     let mut ids = BTreeSet::new();
@@ -62,6 +73,20 @@ pub fn check_queries(manifest: &Manifest, primary: &Object, queries: &[Query]) -
         }
     }
     findings.list
+}
+
+/// Bytes of all texts of a query.
+fn bytes(query: &Query) -> usize {
+    let selection = &query.selection;
+    let kind = [&query.of.group, &query.of.version, &query.of.kind];
+    let given = [&query.namespace, &selection.name].into_iter().flatten();
+    let fields = selection.fields.iter().flat_map(|field| [&field.path, &field.value]);
+    let texts = kind
+        .into_iter()
+        .chain(given)
+        .chain(fields)
+        .chain([&query.id, &selection.labels]);
+    texts.map(String::len).sum()
 }
 
 /// What is asked for can be looked up.

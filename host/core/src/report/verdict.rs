@@ -1,6 +1,6 @@
 //! Puts the end of a decision in one reason, one sentence and the time of the next one.
 
-use super::{Ended, Next};
+use super::{Ended, Next, requeue};
 use crate::decision::{Decided, Failure, FailureKind};
 use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
 use crate::reason::Reason;
@@ -178,9 +178,9 @@ fn while_deleting(ended: &Ended<'_>, reason: Reason) -> Reason {
 
 fn wake(ended: &Ended<'_>) -> Next {
     match ended.decided {
-        Decided::Outcome(outcome) | Decided::Proceed(outcome) => {
-            outcome.requeue_after.map_or(Next::OnChange, Next::After)
-        }
+        Decided::Outcome(outcome) | Decided::Proceed(outcome) => outcome
+            .requeue_after
+            .map_or(Next::OnChange, |asked| Next::After(requeue(asked))),
         _ => Next::OnChange,
     }
 }

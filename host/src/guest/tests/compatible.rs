@@ -5,37 +5,14 @@ use crate::decide::Decide;
 use crate::guest::Module;
 use crate::guest::session::{Waits, unless_waiting};
 use serde_json::json;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use windlass_core::decision::Entry;
 
-/// The hostile guest built for wasm32-wasip2, in the target directory that all guests share.
+/// The hostile guest built for wasm32-wasip2.
 async fn hostile_for_wasi() -> Module {
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--package",
-            "windlass-hostile",
-            "--profile",
-            "guest",
-            "--target",
-            "wasm32-wasip2",
-        ])
-        .args(["--target-dir", windlass_artifacts::TARGET_DIRECTORY])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        .status()
-        .expect("cargo starts");
-    assert!(built.success(), "is the target there? rustup target add wasm32-wasip2");
-    let file = format!(
-        "{}/wasm32-wasip2/guest/windlass_hostile.wasm",
-        windlass_artifacts::TARGET_DIRECTORY
-    );
     LOADER
-        .load(std::fs::read(file).expect("it was built"))
+        .load(windlass_artifacts::for_wasi("windlass-hostile"))
         .await
         .expect("a compatible module loads")
 }

@@ -171,9 +171,35 @@ async fn e_06_refused_memory_is_counted_whatever_the_guest_makes_of_it() {
     let module = module("hostile").await;
     let manifest = module.describe(&json!({}), &generous()).await.expect("describes");
     let guest = module.guest(&manifest, &short());
-    let before = module.memory_denials();
+    let denied = &LOADER.runtime().metrics().memory_denied;
+    let before = denied.get();
     let _ = decide(&*guest, &hostile("memory")).await.expect_err("wants more");
-    assert!(module.memory_denials() > before);
+    assert!(denied.get() > before);
+}
+
+/// Nobody takes a slot without a turn; if it happens all the same, a decision gets its slot as soon as there is one.
+#[tokio::test]
+async fn e_11_a_pool_without_a_free_slot_is_tried_again_and_seen_by_nobody() {
+    let runtime = Runtime::new(Capacity {
+        decisions: 1,
+        ..Capacity::default()
+    });
+    let loader = Loader::new(runtime.expect("fits"), Compiler::InProcess);
+    let module = loader.load(super::bytes_of("hostile")).await.expect("loads");
+    let manifest = module.describe(&json!({}), &generous()).await.expect("describes");
+    let guest = module.guest(&manifest, &generous());
+    let mut taken = guest.begin(b"uid-1").await.expect("begins");
+    outcome(taken.call(Entry::Reconcile, &hostile("good")).await.expect("decides"));
+    // A second turn for the one slot, which its decision still holds.
+    loader.runtime().decisions().add_permits(1);
+    let other = tokio::spawn(async move { decide(&*guest, &hostile("good")).await });
+    let retries = &loader.runtime().metrics().slot_retries;
+    while retries.get() < 3 {
+        assert!(!other.is_finished(), "it found a slot, or gave up");
+        tokio::task::yield_now().await;
+    }
+    drop(taken);
+    outcome(other.await.expect("no panic").expect("the slot is free again"));
 }
 
 #[tokio::test]

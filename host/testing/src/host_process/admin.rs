@@ -2,6 +2,7 @@
 
 use super::HostProcess;
 use crate::eventually;
+use crate::product::NAMESPACE;
 use anyhow::{Context, Result, bail, ensure};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -39,16 +40,16 @@ impl HostProcess {
         Ok(answer)
     }
 
-    /// How many decisions it has taken for a guest since it was started.
+    /// How many decisions it has taken for a Reconciler of its namespace since it was started.
     ///
     /// # Errors
     /// When it does not answer.
-    pub async fn decisions(&self, guest: &str) -> Result<u64> {
+    pub async fn decisions(&self, reconciler: &str) -> Result<u64> {
         let metrics = self.ask("/metrics").await?;
-        let of_guest = format!("guest=\"{guest}\"");
+        let of_reconciler = format!("reconciler=\"{NAMESPACE}/{reconciler}\"");
         let lines = metrics
             .lines()
-            .filter(|line| line.starts_with("windlass_decisions_total") && line.contains(&of_guest));
+            .filter(|line| line.starts_with("windlass_decisions_total") && line.contains(&of_reconciler));
         Ok(lines
             .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
             .sum())

@@ -42,7 +42,7 @@ fn field(path: &str) -> Selection {
 fn expect_each<'a>(cases: impl IntoIterator<Item = (Query, Option<(Rule, &'a str)>)>) {
     for (query, expected) in cases {
         let case = format!("{query:?}");
-        expect(&check_queries(&manifest(), &primary(), &[query]), expected, &case);
+        expect(&check_queries(&manifest(), &primary(), &[], &[query]), expected, &case);
     }
 }
 
@@ -145,7 +145,7 @@ fn a_query_names_what_can_be_looked_up() {
 fn a_cluster_scoped_primary_has_no_namespace_to_ask_about_without_all_namespaces() {
     for namespace in [None, Some("team-a")] {
         let queries = [query("Secret", namespace, named("a"))];
-        let findings = check_queries(&cluster_scoped_manifest(), &cluster_scoped_primary(), &queries);
+        let findings = check_queries(&cluster_scoped_manifest(), &cluster_scoped_primary(), &[], &queries);
         expect(
             &findings,
             Some((Rule::QueryNamespace, "a primary without namespace")),
@@ -161,17 +161,44 @@ fn queries_are_counted_and_have_ids_of_their_own() {
         ..query("Pod", None, named("a"))
     };
     let queries: Vec<Query> = (0..64).map(numbered).collect();
-    expect(&check_queries(&manifest(), &primary(), &queries), None, "64");
+    expect(&check_queries(&manifest(), &primary(), &[], &queries), None, "64");
     let queries: Vec<Query> = (0..65).map(numbered).collect();
     expect(
-        &check_queries(&manifest(), &primary(), &queries),
+        &check_queries(&manifest(), &primary(), &[], &queries),
         Some((Rule::QueriesCount, "65")),
         "65",
     );
     let queries = [numbered(1), numbered(1)];
     expect(
-        &check_queries(&manifest(), &primary(), &queries),
+        &check_queries(&manifest(), &primary(), &[], &queries),
         Some((Rule::QueryId, "'1' is there twice")),
         "twice",
     );
+}
+
+#[test]
+fn queries_of_all_rounds_are_counted_and_measured_together() {
+    let numbered = |number: usize, name: &str| Query {
+        id: number.to_string(),
+        ..query("Pod", None, named(name))
+    };
+    let asked: Vec<Query> = (0..60).map(|number| numbered(number, "a")).collect();
+    let again = check_queries(&manifest(), &primary(), &asked, &asked);
+    expect(&again, None, "the same again");
+    let four: Vec<Query> = (60..64).map(|number| numbered(number, "a")).collect();
+    expect(
+        &check_queries(&manifest(), &primary(), &asked, &four),
+        None,
+        "64 in all",
+    );
+    let five: Vec<Query> = (60..65).map(|number| numbered(number, "a")).collect();
+    let findings = check_queries(&manifest(), &primary(), &asked, &five);
+    expect(&findings, Some((Rule::QueriesCount, "There are 65")), "65 in all");
+    let long = [
+        numbered(0, &"a".repeat(200 * 1024)),
+        numbered(1, &"b".repeat(50 * 1024)),
+    ];
+    expect(&check_queries(&manifest(), &primary(), &[], &long), None, "250 KiB");
+    let findings = check_queries(&manifest(), &primary(), &long, &[numbered(2, &"c".repeat(10 * 1024))]);
+    expect(&findings, Some((Rule::QueriesSize, "at most 262144")), "260 KiB");
 }
