@@ -28,8 +28,8 @@ struct Way {
 /// If a guest does not load, or does not decide what its logic decides natively.
 pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec<Comparison>> {
     let product = Capacity::default();
-    let kept = Capacity {
-        allocation: Allocation::PoolingKept,
+    let given_back = Capacity {
+        allocation: Allocation::PoolingGivenBack,
         ..product.clone()
     };
     let on_demand = Capacity {
@@ -40,7 +40,7 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
         interruption: Interruption::Fuel,
         ..product.clone()
     };
-    let engines = [product, kept, on_demand, fuel].map(Runtime::new);
+    let engines = [product, given_back, on_demand, fuel].map(Runtime::new);
     let engines = engines.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut lines = Vec::new();
     for subject in subjects {
@@ -55,7 +55,7 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
         let calls = subject.calls(&*product).await?;
         ways.push(Way::natively());
         take_turns(&calls, &mut ways, effort).await?;
-        let [seen, kept, on_demand, fuel, native] = &ways[..] else {
+        let [seen, given_back, on_demand, fuel, native] = &ways[..] else {
             return Err(anyhow!("there are five ways"));
         };
         let (name, seen) = (subject.guest.name(), seen.times.quantity());
@@ -65,7 +65,7 @@ pub(crate) async fn measure(effort: &Effort, subjects: &[Subject]) -> Result<Vec
                 .against("native function", native.times.quantity())
                 .target(TARGET),
             line("pooling allocation").against("on demand", on_demand.times.quantity()),
-            line("pages given back after each decision").against("kept", kept.times.quantity()),
+            line("pages kept for the next decision").against("given back", given_back.times.quantity()),
             line("epoch interruption").against("fuel", fuel.times.quantity()),
         ]);
     }

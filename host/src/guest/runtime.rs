@@ -22,7 +22,9 @@ const TABLES: u32 = 8;
 /// Stack of one call with everything: the guest's share and the host functions that it calls.
 const CALL_STACK: usize = 2 * MAX_STACK;
 
-/// Bytes of a slot that stay in memory with [`Allocation::PoolingKept`].
+/// Bytes of each memory and table of a slot that stay in memory with [`Allocation::Pooling`].
+///
+/// Stops: a guest that once wrote all it may keeping that from everybody else for ever (E-05).
 const KEPT: usize = 256 << 10;
 
 /// How much the engine can do at once.
@@ -49,14 +51,13 @@ pub struct Capacity {
 pub enum Allocation {
     /// In slots for which address space is reserved at the start
     ///
-    /// Nothing is mapped for a decision, and their number is bounded (E-11). Pages that a guest wrote are given back after
-    /// each decision.
+    /// Nothing is mapped for a decision, and their number is bounded (E-11). Pages that a guest wrote are wiped and kept
+    /// for the next decision in that slot, as many as `KEPT` (Linux 6.7 and later; given back before).
     #[default]
     Pooling,
-    /// As before, and pages that a guest wrote are wiped and kept for the next (Linux 6.7 and later; without effect
-    /// before).
+    /// As before, and pages are given back after each decision. Only for measuring: `windlass-bench` compares them.
     #[value(skip)]
-    PoolingKept,
+    PoolingGivenBack,
     /// Mapped for each decision and unmapped after it: slower, for where so much address space cannot be had
     OnDemand,
 }
@@ -66,7 +67,7 @@ impl Allocation {
     pub fn name(self) -> &'static str {
         match self {
             Self::Pooling => "pooling",
-            Self::PoolingKept => "pooling-kept",
+            Self::PoolingGivenBack => "pooling-given-back",
             Self::OnDemand => "on-demand",
         }
     }
@@ -225,8 +226,8 @@ pub(super) fn compiling_engine() -> wasmtime::Result<Engine> {
 fn config(capacity: &Capacity) -> Config {
     let mut config = code_config();
     config.allocation_strategy(match capacity.allocation {
-        Allocation::Pooling => InstanceAllocationStrategy::Pooling(pool(capacity)),
-        Allocation::PoolingKept => {
+        Allocation::PoolingGivenBack => InstanceAllocationStrategy::Pooling(pool(capacity)),
+        Allocation::Pooling => {
             let mut pool = pool(capacity);
             pool.linear_memory_keep_resident(KEPT)
                 .table_keep_resident(KEPT)

@@ -16,7 +16,7 @@ async fn equal_requests_give_equal_bytes_in_every_instance_however_it_is_allocat
     for module in [Module::Rust, Module::Wasi] {
         let bytes = bytes(module);
         let mut replies: [Vec<Value>; 3] = Default::default();
-        for allocation in [Allocation::Pooling, Allocation::PoolingKept, Allocation::OnDemand] {
+        for allocation in [Allocation::Pooling, Allocation::PoolingGivenBack, Allocation::OnDemand] {
             let runtime = Runtime::new(Capacity {
                 allocation,
                 decisions: 4,

