@@ -95,6 +95,8 @@ impl CompileMetrics {
 pub struct Metrics {
     decisions: Family<DecisionLabels, Counter>,
     requeues_clamped: Counter,
+    /// Events of guests that were not written, since there were too many about one primary.
+    pub events_dropped: Counter,
     decision_seconds: Histogram,
     writes: Family<WriteLabels, Counter>,
     modules_refused: Family<ReasonLabels, Counter>,
@@ -136,6 +138,7 @@ impl Metrics {
         let mut metrics = Self {
             decisions: Family::default(),
             requeues_clamped: Counter::default(),
+            events_dropped: Counter::default(),
             decision_seconds: Histogram::new(exponential_buckets(0.000_05, 4.0, 10)),
             writes: Family::default(),
             modules_refused: Family::default(),
@@ -202,6 +205,11 @@ impl Metrics {
             "requeues_clamped",
             "Decisions whose wish to be decided again was shorter or longer than the host allows",
             self.requeues_clamped.clone(),
+        );
+        registry.register(
+            "events_dropped",
+            "Events of guests that were not written, since there were too many about one primary",
+            self.events_dropped.clone(),
         );
         registry.register(
             "decision_seconds",

@@ -97,7 +97,9 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     // 1,000 children.
     ("many-children", many_children),
     // 1,000 Events.
-    ("many-events", many_events),
+    ("many-events", |_, _| Ok(eventful(1_000))),
+    // Eight Events, each second anew.
+    ("chatter", |_, _| Ok(eventful(8).requeue_after(Duration::from_secs(1)))),
     // A new question every round.
     ("ask-forever", ask_forever),
     // 1,000 questions in one round.
@@ -288,10 +290,10 @@ fn many_children(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, St
     ))
 }
 
-fn many_events(_: &Context<Settings>, _: &Primary) -> Result<Outcome, Stop> {
-    Ok((0..1_000).fold(Outcome::none_wanted(), |outcome, number| {
+fn eventful(count: usize) -> Outcome {
+    (0..count).fold(Outcome::none_wanted(), |outcome, number| {
         outcome.event(Event::normal("Many", format!("event {number}")))
-    }))
+    })
 }
 
 fn ask_forever(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {

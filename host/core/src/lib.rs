@@ -37,3 +37,4 @@ pub mod conditions;
 pub mod report;
 pub mod backoff;
 pub mod breaker;
+pub mod budget;

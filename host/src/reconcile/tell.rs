@@ -52,7 +52,12 @@ pub(super) async fn tell(
             &Identity::Host
         };
         // A failure that was told is not told again while it stays the same (I-05).
-        if event.from_guest || !told {
+        let is_news = if event.from_guest {
+            may_tell(host, activation, &assembled.name)
+        } else {
+            !told
+        };
+        if is_news {
             events::write(host, identity, &assembled.primary, event).await;
         }
     }
@@ -61,6 +66,16 @@ pub(super) async fn tell(
         (true, Next::OnChange) => Ended::Done,
         (true, Next::After(delay)) => Ended::After(delay),
     }
+}
+
+/// Whether the guest has not said too much about a primary already.
+fn may_tell(host: &Host, activation: &Activation, primary: &PrimaryName) -> bool {
+    let now = host.started.elapsed();
+    let may = host.running.tally(&activation.id, |tally| tally.may_tell(primary, now));
+    if !may {
+        host.metrics.events_dropped.inc();
+    }
+    may
 }
 
 /// Writes the status; false if it has to be tried again.

@@ -2,6 +2,8 @@
 
 use crate::api::{LastFailure, Primaries};
 use std::collections::HashMap;
+use std::time::Duration;
+use windlass_core::budget::EventBudget;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::text::cut;
@@ -23,6 +25,8 @@ pub struct Tally {
     standings: HashMap<PrimaryName, Standing>,
     /// The last failure, kept while that primary still fails.
     last_failure: Option<(PrimaryName, String)>,
+    /// What is left of Events of the guest's own, for primaries about which it had some.
+    events: HashMap<PrimaryName, EventBudget>,
 }
 
 impl Tally {
@@ -39,6 +43,13 @@ impl Tally {
     /// Forgets a primary that is gone.
     pub fn forget(&mut self, primary: &PrimaryName) {
         self.standings.remove(primary);
+        self.events.remove(primary);
+    }
+
+    /// Whether one more Event of the guest's own may be written about a primary, `now` since the host's start.
+    pub fn may_tell(&mut self, primary: &PrimaryName, now: Duration) -> bool {
+        let budget = self.events.entry(primary.clone());
+        budget.or_insert_with(|| EventBudget::new(now)).take(now)
     }
 
     /// How many primaries were decided about.

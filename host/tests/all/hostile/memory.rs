@@ -98,6 +98,31 @@ async fn what_an_instance_remembers_is_gone_with_its_decision() {
     assert_eq!(world.decisions("hostile", "GuestTrapped"), 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guest_that_has_the_same_to_say_each_second_is_heard_for_a_while_and_no_longer() {
+    let world = World::with_guests(&["hostile"]).await;
+    world.create(hostile("one", "chatter"));
+    let text = || world.host.metrics.text(&Default::default());
+    world
+        .until("it has said too much", || {
+            ended::value(&text(), "windlass_events_dropped_total") >= 7
+        })
+        .await;
+    let events = || {
+        world
+            .events("one")
+            .iter()
+            .filter(|event| event.starts_with("Many"))
+            .count()
+    };
+    world.until("what it may say is written", || events() == 25).await;
+    world.create(hostile("two", "chatter"));
+    world
+        .until("another primary has its own", || !world.events("two").is_empty())
+        .await;
+    assert_eq!(events(), 25);
+}
+
 /// D-12: a child in another namespace or in none, and a good one beside it, which is not written either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d_12_a_child_outside_the_primarys_namespace_is_refused_before_any_write() {
