@@ -1,33 +1,76 @@
-//! Serves /livez, /readyz and /metrics.
+//! Serves GET of /livez, /readyz and /metrics, and nothing else.
+
+mod connection;
 
 use crate::control;
 use crate::host::Host;
 use crate::metrics::Gauges;
 use axum::Router;
-use axum::extract::State;
-use axum::http::StatusCode;
+use axum::extract::{Request, State};
+use axum::http::header::{CONNECTION, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use std::net::SocketAddr;
+use connection::LimitedListener;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// Serves until `stop` ends.
+/// What whoever reaches the port may use up. Probes and scrapes need far less.
+#[derive(Clone, Copy, Debug)]
+pub struct AdminLimits {
+    /// Connections at once; the next one waits. Stops: using up the host's file descriptors.
+    pub connections: usize,
+    /// How long a connection may last from its first byte to the last of the answer. Stops: keeping connections by sending,
+    /// or reading, a byte now and then.
+    pub time: Duration,
+    /// Bytes that are read of a connection. Stops: filling the memory with a request that does not end.
+    pub bytes: usize,
+}
+
+impl Default for AdminLimits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            time: Duration::from_secs(5),
+            bytes: 16 << 10,
+        }
+    }
+}
+
+/// Serves until `stop` ends. What is answered is the same for everybody and names no object.
 ///
 /// # Errors
-/// If the address cannot be listened on.
+/// If the listener fails.
 pub async fn serve(
     host: Arc<Host>,
-    address: SocketAddr,
+    listener: TcpListener,
+    limits: AdminLimits,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let routes = Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .layer(middleware::from_fn(only_get))
         .with_state(host);
-    let listener = TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "serving /livez, /readyz and /metrics");
+    let listener = LimitedListener::new(listener, limits);
     axum::serve(listener, routes).with_graceful_shutdown(stop).await
+}
+
+/// One request on each connection, so that its limits are those of a request.
+async fn only_get(request: Request, next: Next) -> Response {
+    let mut response = if request.method() == Method::GET {
+        next.run(request).await
+    } else {
+        StatusCode::METHOD_NOT_ALLOWED.into_response()
+    };
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Ready when the host's own watches stand. A broken module is no reason not to be (F-01).

@@ -1,6 +1,6 @@
 //! Runs the host in the foreground, until it is told to stop.
 
-use crate::admin;
+use crate::admin::{self, AdminLimits};
 use crate::api::Limits;
 use crate::cluster::kube::KubeCluster;
 use crate::guest::{Allocation, Cache, Capacity, Compiler, Loader, Runtime};
@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -126,6 +127,10 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         namespace = settings.namespace,
         "windlass starts"
     );
+    let listen = arguments.listen;
+    let listener = TcpListener::bind(listen)
+        .await
+        .with_context(|| format!("{listen} cannot be listened on; choose another address with --listen"))?;
     let host = Host::new(settings, Arc::new(cluster), loader);
     host.start();
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?;
@@ -136,10 +141,9 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
         tracing::info!("told to stop: what runs comes to its end");
     };
-    let listen = arguments.listen;
-    admin::serve(Arc::clone(&host), listen, stop)
+    admin::serve(Arc::clone(&host), listener, AdminLimits::default(), stop)
         .await
-        .with_context(|| format!("{listen} cannot be listened on; choose another address with --listen"))?;
+        .context("/livez, /readyz and /metrics cannot be served any more")?;
     host.stop().await;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)

@@ -30,6 +30,7 @@ mod scenarios;
 mod rbac;
 mod spec_on_real;
 mod stop;
+mod admin;
 mod modules;
 mod hostile;
 mod soak;
