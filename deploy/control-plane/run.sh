@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a control plane of its own in the foreground: etcd, kube-apiserver, controller manager, scheduler and kwok.
 #
-# Usage: run.sh --dir DIRECTORY [--only-api] [--temporary]
+# Usage: run.sh --dir DIRECTORY [--only-api] [--temporary] [--admission-plugin NAME]
 #
 # Prints one line on standard output once everything works: `ready KUBECONFIG=<path of the admin's kubeconfig>`.
 # Everything it started ends when it gets SIGTERM or SIGINT and when its standard input ends: a test holds the other end
@@ -9,7 +9,8 @@
 #
 # In DIRECTORY: kubeconfig, audit.log, logs/<component>.log, kubectl (a link to the one in use), pki/ and data/.
 # With --only-api there is no controller manager, scheduler or kwok: objects are stored and watched, and nothing acts
-# on them. With --temporary the directory is removed at the end, unless a component failed: then the logs stay.
+# on them. --admission-plugin turns one on that is off by default. With --temporary the directory is removed at the end,
+# unless a component failed: then the logs stay.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/locations.sh"
 
@@ -130,7 +131,7 @@ start_api_server() {
     --service-account-key-file="$pki/service-accounts.pub" \
     --service-account-signing-key-file="$pki/service-accounts.key" \
     --service-cluster-ip-range=10.96.0.0/16 --endpoint-reconciler-type=none --profiling=false \
-    --disable-admission-plugins=TaintNodesByCondition \
+    --enable-admission-plugins="$ADMISSION_PLUGIN" --disable-admission-plugins=TaintNodesByCondition \
     --audit-policy-file="$CONTROL_PLANE_SOURCES/audit-policy.yaml" \
     --audit-log-path="$DIRECTORY/audit.log" --audit-log-maxsize=2000
   await kube-apiserver "the API server's /readyz" api GET /readyz
@@ -166,12 +167,14 @@ start_controllers() {
 DIRECTORY=
 ONLY_API=no
 TEMPORARY=no
-USAGE='usage: run.sh --dir DIRECTORY [--only-api] [--temporary]'
+ADMISSION_PLUGIN=
+USAGE='usage: run.sh --dir DIRECTORY [--only-api] [--temporary] [--admission-plugin NAME]'
 while [ $# -gt 0 ]; do
   case $1 in
     --dir) DIRECTORY=${2:?--dir needs a directory}; shift ;;
     --only-api) ONLY_API=yes ;;
     --temporary) TEMPORARY=yes ;;
+    --admission-plugin) ADMISSION_PLUGIN=${2:?--admission-plugin needs a name}; shift ;;
     *) echo "$USAGE" >&2; exit 2 ;;
   esac
   shift

@@ -1,5 +1,6 @@
 //! Reads the API server's audit log, so that a test can count who wrote what.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -47,14 +48,25 @@ impl AuditLog {
     /// # Errors
     /// When the file cannot be read or holds something else than audit events.
     pub fn requests_since(&self, mark: Mark) -> Result<Requests> {
+        let mut mark = mark;
+        self.take_since(&mut mark)
+    }
+
+    /// The same, and moves the mark behind them, so that the next look begins there.
+    ///
+    /// # Errors
+    /// Like [`AuditLog::requests_since`].
+    pub fn take_since(&self, mark: &mut Mark) -> Result<Requests> {
         let mut requests = Vec::new();
-        for line in self.text_since(mark)?.lines() {
+        let text = self.text_since(*mark)?;
+        for line in text.lines() {
             let event: Event = serde_json::from_str(line).with_context(|| format!("not an audit event: {line}"))?;
             // A watch is logged when it starts too; each request is counted once, at its end.
             if event.stage == "ResponseComplete" || event.stage == "Panic" {
                 requests.push(event.into());
             }
         }
+        mark.0 += text.len() as u64;
         Ok(Requests(requests))
     }
 
@@ -119,6 +131,12 @@ pub struct Request {
     pub user_agent: String,
     /// When it came in, as the API server wrote it.
     pub received: String,
+    /// What the API server said where it refused it; empty otherwise.
+    pub refusal: String,
+    /// Which binding and role allowed it, in the API server's words; empty where none did.
+    pub granted_by: String,
+    /// Which token it was sent with; empty where the API server does not say.
+    pub credential: String,
 }
 
 impl Request {
@@ -146,6 +164,9 @@ impl fmt::Display for Request {
         write!(formatter, "{verb} {uri} -> {code} by {user}")?;
         if let Some(impersonated) = &self.impersonated_user {
             write!(formatter, " as {impersonated}")?;
+        }
+        if !self.refusal.is_empty() {
+            write!(formatter, ": {}", self.refusal)?;
         }
         Ok(())
     }
@@ -234,12 +255,16 @@ struct Event {
     user_agent: String,
     #[serde(default)]
     request_received_timestamp: String,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
 struct User {
     #[serde(default)]
     username: String,
+    #[serde(default)]
+    extra: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -252,15 +277,22 @@ struct ObjectReference {
     name: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct ResponseStatus {
     #[serde(default)]
     code: u16,
+    #[serde(default)]
+    message: String,
 }
 
 impl From<Event> for Request {
     fn from(event: Event) -> Self {
         let object = event.object_ref.unwrap_or_default();
+        let status = event.response_status.unwrap_or_default();
+        let mut annotations = event.annotations;
+        let mut extra = event.user.extra;
+        let tokens = extra.remove("authentication.kubernetes.io/credential-id");
+        let granted_by = annotations.remove("authorization.k8s.io/reason");
         Self {
             verb: event.verb,
             user: event.user.username,
@@ -270,10 +302,13 @@ impl From<Event> for Request {
             subresource: object.subresource,
             namespace: object.namespace,
             name: object.name,
-            code: event.response_status.map_or(0, |status| status.code),
+            code: status.code,
+            refusal: status.message,
             uri: event.uri,
             user_agent: event.user_agent,
             received: event.request_received_timestamp,
+            granted_by: granted_by.unwrap_or_default(),
+            credential: tokens.and_then(|tokens| tokens.into_iter().next()).unwrap_or_default(),
         }
     }
 }

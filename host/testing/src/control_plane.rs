@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -11,7 +12,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::{AuditLog, InClusterEnvironment};
+use crate::identities;
+use crate::{AuditLog, InClusterEnvironment, Mark};
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/control-plane");
 
@@ -23,6 +25,7 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/control
 ///
 /// # Guarantees
 /// Nothing of it outlives this value or the test process: `run.sh` ends everything when its standard input ends.
+/// Whatever the host did on it is in the table of [`identities`]: dropping it panics otherwise.
 ///
 /// # Caveats
 /// It takes about 600 MB of memory and both cores while it starts. Tests that do without cluster-wide state share one,
@@ -33,6 +36,8 @@ pub struct ControlPlane {
     kubeconfig: PathBuf,
     /// None for one that somebody else started and will end.
     script: Option<Child>,
+    /// Up to where the audit log was compared with the table of identities.
+    compared: Mutex<Mark>,
 }
 
 impl ControlPlane {
@@ -66,12 +71,22 @@ impl ControlPlane {
             kubeconfig,
             directory,
             script: None,
+            compared: Mutex::new(Mark::BEGINNING),
         })
+    }
+
+    /// The same with an admission plugin that is off unless somebody asks for it.
+    ///
+    /// # Errors
+    /// Like [`ControlPlane::start`].
+    pub async fn start_api_only_with(admission_plugin: &str) -> Result<Self> {
+        Self::start_with(&["--only-api", "--admission-plugin", admission_plugin]).await
     }
 
     /// The one whole control plane that all tests of this test process share, started by the first that asks.
     ///
-    /// Each test keeps to namespaces of its own there. It ends with the process.
+    /// Each test keeps to namespaces of its own there. It ends with the process and is not dropped: whoever uses it asks
+    /// [`ControlPlane::check_identities`] at the end.
     ///
     /// # Errors
     /// Like [`ControlPlane::start`].
@@ -128,6 +143,7 @@ impl ControlPlane {
             kubeconfig: kubeconfig.into(),
             directory,
             script: Some(script),
+            compared: Mutex::new(Mark::BEGINNING),
         })
     }
 
@@ -147,6 +163,15 @@ impl ControlPlane {
     #[must_use]
     pub fn audit(&self) -> AuditLog {
         AuditLog::at(self.directory.join("audit.log"))
+    }
+
+    /// Compares what the host did since this was asked last with the table of [`identities`].
+    ///
+    /// # Errors
+    /// When a request is in no row of the table, with all such requests.
+    pub fn check_identities(&self) -> Result<()> {
+        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        identities::check(&self.audit().take_since(&mut compared)?)
     }
 
     /// A client with the admin's rights.
@@ -224,6 +249,10 @@ impl ControlPlane {
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         // The end of its standard input ends run.sh and everything below it.
+        if self.script.is_none() {
+            return;
+        }
+        let compared = self.check_identities();
         let Some(script) = &mut self.script else { return };
         drop(script.stdin.take());
         if let Err(error) = script.wait() {
@@ -231,6 +260,10 @@ impl Drop for ControlPlane {
                 "the control plane in {} could not be awaited: {error}",
                 self.directory.display()
             );
+        }
+        match compared {
+            Err(error) if !std::thread::panicking() => panic!("{error:#}"),
+            _ => {}
         }
     }
 }

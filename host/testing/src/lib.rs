@@ -39,6 +39,7 @@ mod control_plane;
 mod eventually;
 
 mod audit;
+pub mod identities;
 mod in_cluster;
 
 mod host_process;

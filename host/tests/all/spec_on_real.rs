@@ -24,7 +24,7 @@ impl Bare {
         let cluster = ControlPlane::start_api_only().await?;
         let environment = product::account(&cluster).await?;
         product::apply_file(&cluster, "deploy/crds/reconcilers.yaml").await?;
-        for crd in ["deploy/samples/nginx/crd.yaml", "guests/hostile/crd.yaml"] {
+        for crd in crate::scenarios::CRDS {
             product::apply_file(&cluster, crd).await?;
         }
         let host = start(&environment, log, variables).await?;
@@ -106,7 +106,8 @@ async fn bare() -> &'static Bare {
 
 pub(crate) fn on_bare(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
     RUNTIME.block_on(async {
-        let played = test(bare().await).await;
+        let bare = bare().await;
+        let played = test(bare).await.and_then(|()| bare.cluster.check_identities());
         played.unwrap_or_else(|error| panic!("{error:#}"));
     });
 }

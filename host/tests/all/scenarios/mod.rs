@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 /// The CRDs of the guests' kinds.
-const CRDS: [&str; 3] = [
+pub(crate) const CRDS: [&str; 3] = [
     "deploy/samples/nginx/crd.yaml",
     "deploy/samples/friend/crd.yaml",
     "guests/hostile/crd.yaml",
@@ -98,6 +98,8 @@ fn check(name: &str, scenario: impl AsyncFn(&Play) -> Result<()>) {
         let in_memory = played(Play::new(memory().await, name, known.clone()), &scenario).await;
         golden::assert(&file, &shown(&in_memory));
         let on_real = played(Play::new(real().await, name, Some(in_memory.clone())), &scenario).await;
+        let identities = real().await.cluster.check_identities();
+        identities.unwrap_or_else(|error| panic!("{error:#}"));
         let difference = golden::difference(&shown(&in_memory), &shown(&on_real));
         assert!(
             difference.is_empty(),

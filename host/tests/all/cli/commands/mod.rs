@@ -25,24 +25,32 @@ pub(crate) struct Desk {
     _host: Option<HostProcess>,
 }
 
+static WITH_HOST: OnceCell<Result<Desk>> = OnceCell::const_new();
+static WITHOUT_HOST: OnceCell<Result<Desk>> = OnceCell::const_new();
+
 /// One where a host runs, for all tests of this process.
 async fn with_host() -> &'static Desk {
-    static DESK: OnceCell<Result<Desk>> = OnceCell::const_new();
-    let desk = DESK.get_or_init(|| Desk::new(true)).await;
+    let desk = WITH_HOST.get_or_init(|| Desk::new(true)).await;
     desk.as_ref().unwrap_or_else(|error| panic!("no desk: {error:#}"))
 }
 
 /// One where none does, for all tests of this process.
 async fn without_host() -> &'static Desk {
-    static DESK: OnceCell<Result<Desk>> = OnceCell::const_new();
-    let desk = DESK.get_or_init(|| Desk::new(false)).await;
+    let desk = WITHOUT_HOST.get_or_init(|| Desk::new(false)).await;
     desk.as_ref().unwrap_or_else(|error| panic!("no desk: {error:#}"))
 }
 
 /// Plays at a desk.
 fn play(test: impl AsyncFnOnce() -> Result<()>) {
     RUNTIME.block_on(async {
-        let played = test().await;
+        let mut played = test().await;
+        for desk in [&WITH_HOST, &WITHOUT_HOST]
+            .into_iter()
+            .filter_map(OnceCell::get)
+            .flatten()
+        {
+            played = played.and_then(|()| desk.cluster.check_identities());
+        }
         played.unwrap_or_else(|error| panic!("{error:#}"));
     });
 }
