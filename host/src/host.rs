@@ -82,7 +82,7 @@ impl Host {
         Arc::new(Self {
             watches: Watches::new(Arc::clone(&cluster), Arc::clone(&store)),
             kinds: Kinds::default(),
-            permissions: Permissions::default(),
+            permissions: Permissions::believed_for(settings.rights_believed),
             modules: Modules::default(),
             decisions: Queue::new(DECISION_BACKOFF),
             settling: Queue::new(SETTLING_BACKOFF),
@@ -102,6 +102,12 @@ impl Host {
     /// Whether nothing waits to be done now; what waits for a later time does not count.
     pub fn is_idle(&self) -> bool {
         self.settling.is_idle() && self.decisions.is_idle()
+    }
+
+    /// Has the rights of a Reconciler asked for again, since one of them was missed.
+    pub fn note_a_no(&self, id: &ReconcilerId) {
+        self.slots.note_a_no(id);
+        self.settling.add(id.clone());
     }
 
     /// Notes how a primary stands after a decision, and lets the counts on its Reconciler follow; gives what was noted

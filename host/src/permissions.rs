@@ -1,4 +1,4 @@
-//! Remembers for a minute what the cluster's authorizer said about an account.
+//! Remembers for a while what the cluster's authorizer said about an account.
 
 use crate::cluster::{Cluster, ReadError};
 use std::collections::HashMap;
@@ -8,18 +8,26 @@ use tokio::time::Instant;
 use windlass_core::rights::Access;
 use windlass_core::write::Identity;
 
-/// How long an answer is believed, so that a right that was taken away is soon felt (DESIGN §6).
-pub(crate) const BELIEVED: Duration = Duration::from_secs(60);
 /// Answers kept at most. What is above that is asked each time; it cannot grow with what guests ask.
 const KEPT: usize = 10_000;
 
 /// What the authorizer said.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Permissions {
+    /// How long a yes is believed, so that a right that was taken away is soon felt (DESIGN §6).
+    believed: Duration,
     answers: Mutex<HashMap<(Identity, Access), (bool, Instant)>>,
 }
 
 impl Permissions {
+    /// Nothing is known yet; a yes is believed for so long.
+    pub fn believed_for(believed: Duration) -> Self {
+        Self {
+            believed,
+            answers: Mutex::default(),
+        }
+    }
+
     /// Whether an identity may do something.
     ///
     /// # Errors
@@ -48,7 +56,7 @@ impl Permissions {
         }
         // A no is asked again at the next decision: whoever grants a right should not wait for a minute.
         if allowed && answers.len() < KEPT {
-            answers.insert(question, (allowed, now + BELIEVED));
+            answers.insert(question, (allowed, now + self.believed));
         }
         Ok(allowed)
     }

@@ -27,6 +27,12 @@ pub struct Settings {
     ///
     /// Stops: whoever may edit a Reconciler giving its module so much that all others have none.
     pub maxima: Limits,
+    /// How long it is believed that an account has a right; the next decision after that asks again.
+    ///
+    /// Stops: a guest being shown what its account may not see any more.
+    pub rights_believed: Duration,
+    /// How long a Reconciler may not be looked at, so that what no watch tells is noticed without a decision too.
+    pub sweep: Duration,
 }
 
 impl Settings {
@@ -41,6 +47,8 @@ impl Settings {
             decided_again_per_second: 200,
             workers: 16,
             maxima: Self::maxima(),
+            rights_believed: Duration::from_secs(60),
+            sweep: Duration::from_secs(600),
         }
     }
 

@@ -1,13 +1,17 @@
 //! Derives from a manifest, and from nothing else, the rights that a guest's ServiceAccount needs.
 
 use crate::kind::KindInfo;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ReadKind};
+use crate::secrets::{is_secret, shows_values};
+use crate::write::{Actor, Identity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a watch needs.
+/// What a watch needs, and a look at one object as it is now.
 const READ: [&str; 3] = ["get", "list", "watch"];
+/// What a watch needs alone.
+const WATCH: [&str; 2] = ["list", "watch"];
 /// What children need besides.
 const WRITE_CHILDREN: [&str; 3] = ["create", "patch", "delete"];
 
@@ -95,12 +99,8 @@ pub fn needed(manifest: &Manifest, namespaces: &[Option<String>]) -> Vec<Access>
         add(&child.kind, "", &WRITE_CHILDREN, namespaces);
     }
     for read in &manifest.reads {
-        add(
-            &read.kind,
-            "",
-            &READ,
-            if read.all_namespaces { &[None] } else { namespaces },
-        );
+        let namespaces = if read.all_namespaces { &[None] } else { namespaces };
+        add(&read.kind, "", read_verbs(read), namespaces);
     }
     add(
         &KindInfo::namespaced("events.k8s.io", "v1", "Event", "events"),
@@ -109,6 +109,15 @@ pub fn needed(manifest: &Manifest, namespaces: &[Option<String>]) -> Vec<Access>
         namespaces,
     );
     needed.into_iter().collect()
+}
+
+/// Only the values of Secrets are fetched one by one; everything else is answered from a watch.
+fn read_verbs(read: &ReadKind) -> &'static [&'static str] {
+    if is_secret(&read.kind) && shows_values(&read.projection) {
+        &READ
+    } else {
+        &WATCH
+    }
 }
 
 /// All rules that a manifest asks for.
@@ -185,12 +194,53 @@ pub fn hash(rules: &Rules) -> String {
 /// What `wanted` has and `approved` has not, in words, sorted: `list,watch pods in all namespaces`. What was approved for
 /// all namespaces holds in the claimed ones too.
 pub fn grown(approved: &Rules, wanted: &Rules) -> Vec<String> {
-    let everywhere = single(&approved.everywhere);
-    let mut claimed = single(&approved.claimed);
-    claimed.extend(everywhere.iter().cloned());
-    let mut new = in_words(&single(&wanted.claimed) - &claimed, "its namespaces");
-    new.extend(in_words(&single(&wanted.everywhere) - &everywhere, "all namespaces"));
-    new
+    difference(approved, wanted).1
+}
+
+/// What `before` has and `after` has not, and what `after` has and `before` has not, in words as [`grown`] has them.
+pub fn difference(before: &Rules, after: &Rules) -> (Vec<String>, Vec<String>) {
+    let new = |approved: &Rules, wanted: &Rules| {
+        let everywhere = single(&approved.everywhere);
+        let mut claimed = single(&approved.claimed);
+        claimed.extend(everywhere.iter().cloned());
+        let mut new = words(&single(&wanted.claimed) - &claimed, "its namespaces");
+        new.extend(words(&single(&wanted.everywhere) - &everywhere, "all namespaces"));
+        new
+    };
+    (new(after, before), new(before, after))
+}
+
+/// Rights in words, one text for each resource and place, sorted: `list,watch pods in namespace team-a`.
+pub fn in_words<'a>(rights: impl IntoIterator<Item = &'a Access>) -> Vec<String> {
+    let mut places: BTreeMap<Option<&str>, BTreeSet<(String, String, String)>> = BTreeMap::new();
+    for right in rights {
+        let single = (right.group.clone(), right.resource.clone(), right.verb.clone());
+        places.entry(right.namespace.as_deref()).or_default().insert(single);
+    }
+    let place = |namespace: Option<&str>| namespace.map_or("all namespaces".into(), |name| format!("namespace {name}"));
+    let words = places
+        .into_iter()
+        .flat_map(|(namespace, rights)| words(rights, &place(namespace)));
+    words.collect()
+}
+
+/// The command that gives a Reconciler's account, and the host, what its module needs in these namespaces (none: in all
+/// of them). `MODULE` in it stands for the file of the module.
+pub fn granting_command(actor: &Actor, namespaces: &[Option<String>]) -> String {
+    let Actor { reconciler, identity } = actor;
+    let mut command = format!(
+        "windlass rbac MODULE --name {} -n {}",
+        reconciler.name, reconciler.namespace
+    );
+    if let Identity::ServiceAccount { name, .. } = identity
+        && *name != reconciler.name
+    {
+        command += &format!(" --service-account {name}");
+    }
+    for namespace in namespaces.iter().flatten() {
+        command += &format!(" --for-namespace {namespace}");
+    }
+    command + " | kubectl apply --server-side -f -"
 }
 
 /// Group, resource and verb of everything that rules allow.
@@ -210,16 +260,24 @@ fn single(split: &Split) -> BTreeSet<(String, String, String)> {
         .collect()
 }
 
-fn in_words(rights: BTreeSet<(String, String, String)>, place: &str) -> Vec<String> {
+fn words(rights: BTreeSet<(String, String, String)>, place: &str) -> Vec<String> {
     let mut verbs: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for (group, resource, verb) in rights {
         verbs.entry((group, resource)).or_default().push(verb);
     }
     let word = |((group, resource), verbs): ((String, String), Vec<String>)| {
-        let dot = if group.is_empty() { "" } else { "." };
-        format!("{} {resource}{dot}{group} in {place}", verbs.join(","))
+        format!("{} {} in {place}", verbs.join(","), full_name(&group, &resource))
     };
     verbs.into_iter().map(word).collect()
+}
+
+/// A resource as people write it: `deployments.apps/status`.
+fn full_name(group: &str, resource: &str) -> String {
+    match resource.split_once('/') {
+        _ if group.is_empty() => resource.into(),
+        Some((resource, subresource)) => format!("{resource}.{group}/{subresource}"),
+        None => format!("{resource}.{group}"),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -58,6 +59,12 @@ pub(super) struct RunArguments {
     /// How memory for guests is allocated
     #[arg(long, env = "WINDLASS_ALLOCATION", default_value_t, value_enum)]
     allocation: Allocation,
+    /// For how many seconds it is believed that an account has a right
+    #[arg(long, env = "WINDLASS_RIGHTS_BELIEVED_SECONDS", default_value_t = 60)]
+    rights_believed_seconds: u32,
+    /// After how many seconds a Reconciler is looked at although nothing tells of it
+    #[arg(long, env = "WINDLASS_SWEEP_SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    sweep_seconds: u32,
     /// Address of /livez, /readyz and /metrics
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -122,6 +129,8 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         output_kibibytes: arguments.maxima.max_output_kibibytes,
         children: arguments.maxima.max_children,
     };
+    settings.rights_believed = Duration::from_secs(arguments.rights_believed_seconds.into());
+    settings.sweep = Duration::from_secs(arguments.sweep_seconds.into());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         namespace = settings.namespace,

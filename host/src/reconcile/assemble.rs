@@ -157,5 +157,6 @@ pub(super) async fn permitted(
     {
         return Ok(());
     }
+    host.note_a_no(&activation.id);
     Err(Unreadable::Forbidden(access))
 }

@@ -149,6 +149,7 @@ async fn answer(host: &Host, activation: &Activation, query: &Query, fetches: &m
         .allowed(&*host.cluster, &activation.actor.identity, &access)
         .await;
     if !allowed.map_err(Unreadable::Unknown)? {
+        host.note_a_no(&activation.id);
         let place = namespace.map_or("all namespaces".into(), |namespace| format!("namespace {namespace}"));
         return Ok(Answer::Forbidden(format!("list {} in {place}", read.kind.plural)));
     }

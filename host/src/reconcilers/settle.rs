@@ -13,13 +13,9 @@ use crate::store::watches::User;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 use windlass_core::key::ReconcilerId;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
-
-/// How long a Reconciler may not be looked at.
-const SWEEP: Duration = Duration::from_secs(600);
 
 /// Looks at one Reconciler once. Level-triggered: what woke it does not matter, only what is there now.
 pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
@@ -65,7 +61,7 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
     let written = status::write(host, id, &reconciler, &spec, &outcome).await;
     host.slots.note_settled(id);
     // What no watch tells, such as a right that was taken away, is found at the latest then (DESIGN section 6).
-    host.settling.add_after(id.clone(), SWEEP);
+    host.settling.add_after(id.clone(), host.settings.sweep);
     if outcome.swapped {
         kept::collect(host).await;
     }

@@ -10,10 +10,9 @@ use super::halt::{Gate, Halt};
 use super::slot::{Loaded, Slot};
 use super::{approval, claim, consent, limits, release, secrets, settle};
 use crate::api::{Claim, ReconcilerSpec, ReconcilerStatus, Refused};
-use crate::cluster::{ReadError, WatchKey};
+use crate::cluster::WatchKey;
 use crate::guest::{DESCRIBE_TIME, Limits, Step};
 use crate::host::Host;
-use crate::permissions::BELIEVED;
 use crate::running::{Activation, Watched};
 use crate::store::Sync;
 use crate::store::watches::User;
@@ -30,7 +29,6 @@ use windlass_core::kind::KindRef;
 use windlass_core::manifest::Manifest;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
-use windlass_core::rights::{self, Access};
 use windlass_core::schema::Served;
 use windlass_core::secrets::is_secret;
 use windlass_core::write::{Actor, Identity};
@@ -60,7 +58,7 @@ pub(super) async fn take(
         },
     };
     let namespaces = namespaces(id, spec, &manifest)?;
-    if let Err(halt) = consent::given(host, id, &spec.service_account_name) {
+    if let Err(halt) = consent::given(host, reconciler, &actor, &spec.service_account_name, &namespaces) {
         if halt != Halt::NotYet {
             // Impersonating an account that is gone still works while its bindings stay: without consent nothing goes on.
             settle::stop_deciding(host, id);
@@ -70,14 +68,7 @@ pub(super) async fn take(
     let Some(loaded) = slot.loaded.get_mut(&candidate.digest) else {
         return Err(lost());
     };
-    granted(
-        host,
-        id,
-        &actor.identity,
-        rights::needed(&manifest, &namespaces),
-        loaded,
-    )
-    .await?;
+    consent::granted(host, &actor, &manifest, &namespaces, loaded).await?;
     let module = Arc::clone(&loaded.module);
     let (served, not_served) = kinds(host, &manifest).await?;
     let watched = Watched::derive(id, &manifest, &namespaces, &not_served);
@@ -261,57 +252,6 @@ fn namespaces(id: &ReconcilerId, spec: &ReconcilerSpec, manifest: &Manifest) -> 
         named
     };
     Ok(named.into_iter().map(Some).collect())
-}
-
-/// Whether the account has the rights. Asked again after a while, and after a decision that met a no.
-async fn granted(
-    host: &Host,
-    id: &ReconcilerId,
-    identity: &Identity,
-    needed: Vec<Access>,
-    loaded: &mut Loaded,
-) -> Result<(), Halt> {
-    let met_a_no = host.slots.met_a_no(id);
-    if let Some((to, what, until)) = &loaded.granted
-        && (to, what) == (identity, &needed)
-        && *until > Instant::now()
-        && !met_a_no
-    {
-        return Ok(());
-    }
-    loaded.granted = None;
-    if met_a_no {
-        host.permissions.forget(identity);
-    }
-    let mut missing = Vec::new();
-    for access in &needed {
-        match host.permissions.allowed(&*host.cluster, identity, access).await {
-            Ok(true) => {}
-            Ok(false) => missing.push(consent::rule(access)),
-            Err(ReadError::Forbidden(words)) => {
-                let message = format!(
-                    "the host may not act as the ServiceAccount: {words}; `windlass rbac` prints the roles for a module"
-                );
-                return Err(Halt::waiting(Gate::Permitted, Reason::ApplyForbidden, message));
-            }
-            Err(error) => {
-                return Err(Halt::unreadable(
-                    Gate::Permitted,
-                    "what the ServiceAccount may do",
-                    &error,
-                ));
-            }
-        }
-    }
-    if missing.is_empty() {
-        loaded.granted = Some((identity.clone(), needed, Instant::now() + BELIEVED));
-        return Ok(());
-    }
-    let message = format!(
-        "the ServiceAccount lacks rights that the module needs: {}; `windlass rbac` prints the roles for a module",
-        missing.join(", ")
-    );
-    Err(Halt::waiting(Gate::Permitted, Reason::ApplyForbidden, message))
 }
 
 /// How the primary's kind is served, and which optional kinds are not.

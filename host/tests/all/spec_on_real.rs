@@ -97,9 +97,12 @@ async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str
     Ok(host)
 }
 
+/// So that a right that is taken away is noticed within a test's time.
+const SOON: [(&str, &str); 2] = [("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"), ("WINDLASS_SWEEP_SECONDS", "3")];
+
 async fn bare() -> &'static Bare {
     static BARE: OnceCell<Result<Bare>> = OnceCell::const_new();
-    let bare = BARE.get_or_init(|| Bare::new("host-of-spec.log", &[])).await;
+    let bare = BARE.get_or_init(|| Bare::new("host-of-spec.log", &SOON)).await;
     bare.as_ref()
         .unwrap_or_else(|error| panic!("the API server cannot be set up: {error:#}"))
 }

@@ -4,6 +4,7 @@ use super::{Ended, Next, requeue};
 use crate::decision::{Decided, Failure, FailureKind};
 use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
 use crate::reason::Reason;
+use crate::rights::granting_command;
 use crate::write::{Applied, WriteError};
 
 /// At most this many objects are named in one message.
@@ -112,7 +113,12 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
     } else {
         while_deleting(ended, reason)
     };
-    Some(Verdict::trouble(reason, listed(words.collect()), Next::Backoff))
+    let mut message = listed(words.collect());
+    if reason == Reason::ApplyForbidden {
+        let place = [ended.primary.namespace().map(Into::into)];
+        message += &format!("; grant it with `{}`", granting_command(ended.actor, &place));
+    }
+    Some(Verdict::trouble(reason, message, Next::Backoff))
 }
 
 /// Some write was planned from a view that is out of date. The next look may be fine, so nothing is said of it.

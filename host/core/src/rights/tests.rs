@@ -74,8 +74,6 @@ fn every_right_follows_from_the_manifest() {
     let needed = needed(&manifest, &[Some("team-b".into()), Some("team-a".into())]);
     let here = |text: &str| ["team-a", "team-b"].map(|namespace| format!("{text} in {namespace}"));
     let mut expected = vec![
-        "get nodes. in *",
-        "get pods. in *",
         "list nodes. in *",
         "list pods. in *",
         "watch nodes. in *",
@@ -140,11 +138,11 @@ fn rules_are_merged_within_a_group_and_never_across() {
             "[example.com] nginxes/status patch",
         ]
     );
-    assert_eq!(lines(&rules.everywhere.read), ["[] nodes,pods get,list,watch"]);
+    assert_eq!(lines(&rules.everywhere.read), ["[] nodes,pods list,watch"]);
     assert!(rules.everywhere.write.is_empty());
     assert_eq!(
-        lines(&read_rules(&manifest()))[0],
-        "[] configmaps,nodes,pods,services get,list,watch"
+        lines(&read_rules(&manifest()))[..2],
+        ["[] configmaps,services get,list,watch", "[] nodes,pods list,watch"]
     );
     assert_eq!(write_rules(&manifest()), rules.claimed.write);
 }
@@ -169,13 +167,13 @@ fn the_hash_depends_on_rights_alone() {
 fn the_hash_that_users_approved_stays_the_same() {
     assert_eq!(
         rights_hash(&manifest()),
-        "dd977151be26f9dc880ae3693acece7143872bd247263d56662aa5a444920314"
+        "a96cf28a3f33610aaa91dbad29de42b169fec0583952503d8e35bdf04115768b"
     );
 }
 
 #[test]
 fn a_rule_is_written_as_kubernetes_has_it() {
-    let rule = &read_rules(&manifest())[1];
+    let rule = &read_rules(&manifest())[2];
     assert_eq!(
         serde_json::to_string(rule).unwrap(),
         r#"{"apiGroups":["apps"],"resources":["deployments"],"verbs":["get","list","watch"]}"#
@@ -201,7 +199,7 @@ fn only_what_is_new_counts_as_grown() {
         grown(&approved, &rules(&more)),
         [
             "create,delete,get,list,patch,watch secrets in its namespaces",
-            "get,list,watch endpoints in all namespaces",
+            "list,watch endpoints in all namespaces",
         ]
     );
     let mut wider = manifest();
@@ -210,11 +208,73 @@ fn only_what_is_new_counts_as_grown() {
         .push(read(KindInfo::namespaced("", "v1", "Service", "services"), true));
     assert_eq!(
         grown(&approved, &rules(&wider)),
-        ["get,list,watch services in all namespaces"],
+        ["list,watch services in all namespaces"],
         "a right in the claimed namespaces is none elsewhere"
     );
     assert!(
         grown(&rules(&wider), &approved).is_empty(),
         "a right everywhere is one here"
+    );
+}
+
+#[test]
+fn only_secrets_whose_values_are_shown_are_fetched_one_by_one() {
+    let secrets = || read(KindInfo::namespaced("", "v1", "Secret", "secrets"), false);
+    let verbs = |projection: Projection| {
+        let mut manifest = manifest();
+        manifest.children.clear();
+        manifest.reads = vec![ReadKind {
+            projection,
+            ..secrets()
+        }];
+        lines(&rules(&manifest).claimed.read)[0].clone()
+    };
+    assert_eq!(verbs(Projection::Full), "[] secrets get,list,watch");
+    assert_eq!(verbs(Projection::Metadata), "[] secrets list,watch");
+}
+
+#[test]
+fn rights_are_told_in_words_and_with_the_command_that_grants_them() {
+    let mut manifest = manifest();
+    manifest.children.clear();
+    manifest.reads.truncate(1);
+    assert_eq!(
+        in_words(&needed(&manifest, &[Some("team-a".into())])),
+        [
+            "list,watch pods in all namespaces",
+            "create events.events.k8s.io in namespace team-a",
+            "get,list,watch nginxes.example.com in namespace team-a",
+            "patch nginxes.example.com/status in namespace team-a",
+        ]
+    );
+    let actor = |account: &str| Actor {
+        reconciler: crate::key::ReconcilerId::new("team-a", "nginx"),
+        identity: Identity::ServiceAccount {
+            namespace: "team-a".into(),
+            name: account.into(),
+        },
+    };
+    assert_eq!(
+        granting_command(&actor("nginx"), &[None]),
+        "windlass rbac MODULE --name nginx -n team-a | kubectl apply --server-side -f -"
+    );
+    assert_eq!(
+        granting_command(&actor("other"), &[Some("b".into()), Some("c".into())]),
+        "windlass rbac MODULE --name nginx -n team-a --service-account other --for-namespace b --for-namespace c | kubectl \
+         apply --server-side -f -"
+    );
+}
+
+#[test]
+fn a_difference_is_told_both_ways() {
+    let mut after = manifest();
+    after.reads.remove(0);
+    after.finalizes = true;
+    assert_eq!(
+        difference(&rules(&manifest()), &rules(&after)),
+        (
+            vec!["list,watch pods in all namespaces".to_owned()],
+            vec!["patch nginxes.example.com in its namespaces".to_owned()]
+        )
     );
 }

@@ -1,6 +1,8 @@
 //! Shows on a real control plane that the host has the rights it needs and no more, and says which are missing.
 
 mod identities;
+mod missing;
+mod taken;
 
 use crate::golden;
 use crate::scenarios::real::{PROGRAM, Real};
