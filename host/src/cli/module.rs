@@ -29,6 +29,11 @@ pub(super) struct Opened {
 }
 
 impl ModuleArguments {
+    /// A module with what it is told.
+    pub(super) fn new(module: PathBuf, settings: Option<PathBuf>) -> Self {
+        Self { module, settings }
+    }
+
     /// Reads, compiles and asks the module, in this process.
     ///
     /// # Errors

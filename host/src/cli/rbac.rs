@@ -1,108 +1,130 @@
 //! Prints the ServiceAccount and the roles that a module needs, from its own word alone.
 
-use super::files;
+mod objects;
+
 use super::module::ModuleArguments;
+use super::{Output, files};
 use clap::Args;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use windlass_core::manifest::Manifest;
-use windlass_core::names::ANNOTATION_CONSENT;
-use windlass_core::rights::{self, PolicyRule};
+use windlass_core::rights;
+use windlass_core::syntax;
 
 /// Prints the ServiceAccount and the roles that a module needs, as YAML to read and to apply
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   windlass rbac nginx.wasm --name nginx | kubectl apply --server-side -f -
-  windlass rbac nginx.wasm --name nginx --namespace team-a --for-namespace team-a")]
+  windlass rbac nginx.wasm --name nginx --namespace team-a --for-namespace team-a
+  windlass rbac old.wasm new.wasm               the difference between two versions
+  windlass rbac --use nginx --user alice | kubectl apply --server-side -f -
+                                                lets alice write Reconcilers with that account, and drop modules in for it")]
 pub(super) struct RbacArguments {
-    #[command(flatten)]
-    module: ModuleArguments,
+    /// The module: a component, or a core module that carries the contract; plain, gzip or zstd. Of two the difference
+    #[arg(num_args = 1..=2, required_unless_present = "account_to_use", value_name = "MODULE")]
+    modules: Vec<PathBuf>,
+    /// What the module is told, a YAML map
+    #[arg(long)]
+    settings: Option<PathBuf>,
     /// Name of the Reconciler and of its ServiceAccount; the module's own name if left out
     #[arg(long, value_parser = super::reconciler_name)]
     name: Option<String>,
+    /// ServiceAccount, where it is not named as the Reconciler is
+    #[arg(long, value_parser = account_name)]
+    service_account: Option<String>,
     /// Namespace of the Reconciler
-    #[arg(short, long, default_value = "windlass-system")]
+    #[arg(short, long, default_value = "windlass-system", value_parser = namespace_name)]
     namespace: String,
-    /// Only for primaries in this namespace; the whole cluster if left out
-    #[arg(long)]
-    for_namespace: Option<String>,
+    /// Only for primaries in this namespace, can be given several times; the whole cluster if left out
+    #[arg(long = "for-namespace", value_parser = namespace_name)]
+    for_namespaces: Vec<String>,
     /// Namespace of the host
-    #[arg(long, default_value = "windlass-system")]
+    #[arg(long, default_value = "windlass-system", value_parser = namespace_name)]
     host_namespace: String,
     /// ServiceAccount of the host
-    #[arg(long, default_value = "windlass")]
+    #[arg(long, default_value = "windlass", value_parser = account_name)]
     host_service_account: String,
+    /// Prints instead what lets somebody use this ServiceAccount in Reconcilers and for drop-ins
+    #[arg(long = "use", id = "account_to_use", value_name = "SERVICE_ACCOUNT", value_parser = account_name,
+          requires = "user", conflicts_with = "modules")]
+    account_to_use: Option<String>,
+    /// Who that is, as the API server names them
+    #[arg(long, requires = "account_to_use")]
+    user: Option<String>,
+    /// How it is printed
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
 }
 
 pub(super) async fn rbac(arguments: RbacArguments) -> anyhow::Result<ExitCode> {
-    let manifest = arguments.module.open().await?.manifest;
-    let objects = objects(&arguments, &manifest);
-    let documents: Vec<String> = objects.iter().map(files::yaml).collect::<anyhow::Result<_>>()?;
-    super::print(&documents.join("---\n"))?;
+    if let (Some(account), Some(user)) = (&arguments.account_to_use, &arguments.user) {
+        print(&arguments, &objects::of_a_person(&arguments.namespace, account, user))?;
+    } else if let [old, new] = arguments.modules.as_slice() {
+        let (before, after) = (manifest(&arguments, old).await?, manifest(&arguments, new).await?);
+        super::print(&difference(&before, &after, arguments.output)?)?;
+    } else if let [module] = arguments.modules.as_slice() {
+        let manifest = manifest(&arguments, module).await?;
+        let name = arguments.name.clone().unwrap_or_else(|| manifest.name.clone());
+        let parties = objects::Parties {
+            account: arguments.service_account.clone().unwrap_or_else(|| name.clone()),
+            name,
+            namespace: arguments.namespace.clone(),
+            host: (arguments.host_namespace.clone(), arguments.host_service_account.clone()),
+        };
+        print(
+            &arguments,
+            &objects::of_a_module(&parties, &manifest, &arguments.for_namespaces),
+        )?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The objects in the order in which they can be applied.
-fn objects(arguments: &RbacArguments, manifest: &Manifest) -> Vec<Value> {
-    let name = arguments.name.as_ref().unwrap_or(&manifest.name);
-    let namespace = &arguments.namespace;
-    let account = subject(name, namespace);
-    let host = subject(&arguments.host_service_account, &arguments.host_namespace);
-    let both = json!([account, host]);
-    let only = json!([account]);
-    // Cluster roles have no namespace: that of the Reconciler is in their names, so that two of one name do not share them.
-    let of = format!("windlass:{namespace}:{name}");
-    let (read, write) = (format!("{of}:read"), format!("{of}:write"));
-    let mut objects = vec![json!({
-        "apiVersion": "v1", "kind": "ServiceAccount",
-        "metadata": {"name": name, "namespace": namespace, "annotations": {ANNOTATION_CONSENT: name}},
-    })];
-    match arguments.for_namespace.as_deref() {
-        None => {
-            objects.extend(role(&read, None, &rights::read_rules(manifest), &both));
-            objects.extend(role(&write, None, &rights::write_rules(manifest), &only));
+async fn manifest(arguments: &RbacArguments, module: &Path) -> anyhow::Result<Manifest> {
+    let module = ModuleArguments::new(module.into(), arguments.settings.clone());
+    Ok(module.open().await?.manifest)
+}
+
+/// One after the other, or as a `List`.
+fn print(arguments: &RbacArguments, objects: &[Value]) -> anyhow::Result<()> {
+    let text = match arguments.output {
+        Output::Text => {
+            let documents: Vec<String> = objects.iter().map(files::yaml).collect::<anyhow::Result<_>>()?;
+            documents.join("---\n")
         }
-        Some(place) => {
-            let rules = rights::rules(manifest);
-            objects.extend(role(&read, Some(place), &rules.claimed.read, &both));
-            objects.extend(role(&write, Some(place), &rules.claimed.write, &only));
-            objects.extend(role(&read, None, &rules.everywhere.read, &both));
-            objects.extend(role(&write, None, &rules.everywhere.write, &only));
-        }
-    }
-    let impersonate = format!("windlass:{name}:impersonate");
-    let rules = json!([{
-        "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"], "resourceNames": [name],
-    }]);
-    objects.extend(bound(&impersonate, Some(namespace), &rules, &json!([host])));
-    objects
-}
-
-fn subject(name: &str, namespace: &str) -> Value {
-    json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
-}
-
-/// A role with its binding; nothing where there are no rules.
-fn role(name: &str, namespace: Option<&str>, rules: &[PolicyRule], subjects: &Value) -> Vec<Value> {
-    if rules.is_empty() {
-        Vec::new()
-    } else {
-        bound(name, namespace, &json!(rules), subjects)
-    }
-}
-
-fn bound(name: &str, namespace: Option<&str>, rules: &Value, subjects: &Value) -> Vec<Value> {
-    let group = "rbac.authorization.k8s.io";
-    let version = format!("{group}/v1");
-    let (role, binding, metadata) = match namespace {
-        Some(namespace) => ("Role", "RoleBinding", json!({"name": name, "namespace": namespace})),
-        None => ("ClusterRole", "ClusterRoleBinding", json!({"name": name})),
+        Output::Json => pretty(&json!({"apiVersion": "v1", "kind": "List", "items": objects}))?,
     };
-    vec![
-        json!({"apiVersion": version, "kind": role, "metadata": metadata, "rules": rules}),
-        json!({
-            "apiVersion": version, "kind": binding, "metadata": metadata,
-            "roleRef": {"apiGroup": group, "kind": role, "name": name}, "subjects": subjects,
-        }),
-    ]
+    super::print(&text)
+}
+
+/// Which rights go and which come, and what an approval of the new ones names.
+fn difference(before: &Manifest, after: &Manifest, output: Output) -> anyhow::Result<String> {
+    let (removed, added) = rights::difference(&rights::rules(before), &rights::rules(after));
+    if let Output::Json = output {
+        let hash = rights::rights_hash(after);
+        return pretty(&json!({"removed": removed, "added": added, "rightsHash": hash}));
+    }
+    if removed.is_empty() && added.is_empty() {
+        return Ok("both need the same rights\n".into());
+    }
+    let line = |sign: char| move |right: &String| format!("{sign} {right}\n");
+    Ok(removed
+        .iter()
+        .map(line('-'))
+        .chain(added.iter().map(line('+')))
+        .collect())
+}
+
+fn pretty(value: &Value) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn namespace_name(text: &str) -> Result<String, String> {
+    syntax::dns_label(text).map_err(|rule| format!("the name of a namespace {rule}"))?;
+    Ok(text.into())
+}
+
+fn account_name(text: &str) -> Result<String, String> {
+    syntax::subdomain(text).map_err(|rule| format!("the name of a ServiceAccount {rule}"))?;
+    Ok(text.into())
 }

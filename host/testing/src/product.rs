@@ -31,7 +31,7 @@ pub async fn apply_file(cluster: &ControlPlane, path: &str) -> Result<()> {
 
 /// Makes the host's namespace, account and roles; gives what its pod would have.
 pub async fn account(cluster: &ControlPlane) -> Result<InClusterEnvironment> {
-    for path in ["namespace.yaml", "serviceaccount.yaml", "roles.yaml"] {
+    for path in ["namespace.yaml", "serviceaccount.yaml", "roles.yaml", "admission.yaml"] {
         apply_file(cluster, &format!("deploy/kustomize/{path}")).await?;
     }
     cluster

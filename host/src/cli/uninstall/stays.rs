@@ -13,6 +13,9 @@ use windlass_core::object::Object;
 /// How the names of all roles that come with Windlass begin; the host's own have just this name.
 const ROLES: &str = "windlass";
 
+/// The admission policies that come with the host, and their bindings.
+const POLICIES: [&str; 2] = ["reconcilers.windlass.dev", "modules.windlass.dev"];
+
 /// Something that stays.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Thing {
@@ -147,10 +150,19 @@ fn primaries(reconcilers: &[Object]) -> Vec<Thing> {
     kinds.iter().map(thing).collect()
 }
 
-/// Roles and bindings of the host and of modules, as far as they may be listed.
+/// Roles, admission policies and bindings of the host and of modules, as far as they may be listed.
 async fn roles(person: &Person) -> Vec<Thing> {
     let group = "rbac.authorization.k8s.io";
+    let admission = "admissionregistration.k8s.io";
+    let policy = "ValidatingAdmissionPolicy";
     let kinds = [
+        KindInfo::cluster_scoped(admission, "v1", policy, "validatingadmissionpolicies"),
+        KindInfo::cluster_scoped(
+            admission,
+            "v1",
+            &format!("{policy}Binding"),
+            "validatingadmissionpolicybindings",
+        ),
         KindInfo::cluster_scoped(group, "v1", "ClusterRole", "clusterroles"),
         KindInfo::cluster_scoped(group, "v1", "ClusterRoleBinding", "clusterrolebindings"),
         KindInfo::namespaced(group, "v1", "Role", "roles"),
@@ -158,7 +170,7 @@ async fn roles(person: &Person) -> Vec<Thing> {
     ];
     let mut things = Vec::new();
     for kind in kinds {
-        let wanted = |object: &Object| is_role_of_ours(object.name());
+        let wanted = |object: &Object| is_role_of_ours(object.name()) || POLICIES.contains(&object.name());
         for object in person.search(&kind, None, &wanted).await.unwrap_or_default() {
             let place = object
                 .namespace()

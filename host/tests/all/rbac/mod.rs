@@ -1,7 +1,10 @@
 //! Shows on a real control plane that the host has the rights it needs and no more, and says which are missing.
 
+mod admission;
+mod command;
 mod identities;
 mod missing;
+mod superfluous;
 mod taken;
 
 use crate::golden;

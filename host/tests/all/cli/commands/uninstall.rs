@@ -146,6 +146,7 @@ fn without_a_host_and_with_a_broken_module_no_finalizer_is_left_and_children_sta
             "kubectl delete configmap hostile -n windlass-system ",
             "kubectl delete serviceaccount nginx -n windlass-system ",
             "kubectl delete clusterroles windlass:windlass-system:nginx:write ",
+            "kubectl delete validatingadmissionpolicies reconcilers.windlass.dev ",
             "kubectl delete rolebindings windlass:nginx:impersonate -n windlass-system ",
             "kubectl delete secret windlass-key -n windlass-system ",
             "kubectl delete namespace windlass-system ",
