@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Outcome, Query, Stop, log};
+use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Kind, Outcome, Query, Stop, log};
 
-use crate::objects::{CONFIG_MAPS, SECRETS, config_map, secret};
-use crate::{Primary, Settings, children, numbers, outside, secrets};
+use crate::objects::{CONFIG_MAPS, HOSTILES, NODES, SECRETS, config_map, secret};
+use crate::{Primary, Settings, children, numbers, outside, roles, secrets};
 
 type Behaviour = fn(&Context<Settings>, &Primary) -> Result<Outcome, Stop>;
 
@@ -157,6 +157,15 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("invalid", |_, _| {
         Err(Stop::invalid("spec.behaviour: is wrong on purpose"))
     }),
+    // Questions about a node, and about the primary itself, which it did not declare.
+    ("ask-node", |context, primary| ask_about(context, primary, &NODES)),
+    ("ask-self", |context, primary| ask_about(context, primary, &HOSTILES)),
+    // Children that give rights: see `roles.rs`, and `roles` in `describe.rs`.
+    ("cluster-role", |_, primary| roles::cluster_role(primary)),
+    ("cluster-role-binding", |_, primary| {
+        roles::cluster_role_binding(primary)
+    }),
+    ("role-binding", |_, primary| roles::role_binding(primary)),
 ];
 
 /// Does what `name` says.
@@ -355,6 +364,11 @@ fn reconciled(_: &Context<Settings>, _: &Primary) -> Result<Outcome, Stop> {
         "This is not the guest's to say.",
     );
     Ok(Outcome::none_wanted().condition(condition))
+}
+
+fn ask_about(context: &Context<Settings>, primary: &Primary, kind: &Kind) -> Result<Outcome, Stop> {
+    context.ask(Query::name(kind, &primary.metadata.name))?;
+    Ok(Outcome::none_wanted())
 }
 
 fn config_maps(primary: &Primary, name: &str) -> Query {

@@ -1,7 +1,8 @@
 //! Behaves badly on demand: the host's tests choose what it does by settings or by the primary.
 //!
 //! `spec.behaviour` of the primary wins over `settings.behaviour`; with neither it is `good`. The table in
-//! `behaviour.rs` lists all of them, but for those in `raw.rs`, which the SDK cannot say. What concerns `describe` and `finalize` has settings of its own.
+//! `behaviour.rs` lists all of them, but for those in `raw.rs`, which the SDK cannot say. What concerns `describe` and
+//! `finalize` has settings of its own.
 
 mod behaviour;
 mod children;
@@ -12,6 +13,7 @@ mod raw;
 mod describe;
 mod finalize;
 mod objects;
+mod roles;
 mod export;
 
 pub use export::Raw;

@@ -8,6 +8,17 @@ use crate::Primary;
 pub(crate) const HOSTILES: Kind = Kind::namespaced("hostile.windlass.test", "v1", "Hostile", "hostiles");
 pub(crate) const CONFIG_MAPS: Kind = Kind::namespaced("", "v1", "ConfigMap", "configmaps");
 pub(crate) const SECRETS: Kind = Kind::namespaced("", "v1", "Secret", "secrets");
+pub(crate) const NODES: Kind = Kind::cluster_scoped("", "v1", "Node", "nodes");
+pub(crate) const ROLE_BINDINGS: Kind =
+    Kind::namespaced("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings");
+pub(crate) const CLUSTER_ROLES: Kind =
+    Kind::cluster_scoped("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles");
+pub(crate) const CLUSTER_ROLE_BINDINGS: Kind = Kind::cluster_scoped(
+    "rbac.authorization.k8s.io",
+    "v1",
+    "ClusterRoleBinding",
+    "clusterrolebindings",
+);
 pub(crate) const WIDGETS: Kind = Kind::namespaced("nowhere.windlass.test", "v1", "Widget", "widgets");
 
 /// Kinds with which a guest could give itself rights.

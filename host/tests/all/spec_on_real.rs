@@ -10,7 +10,8 @@ use tokio::sync::OnceCell;
 use windlass_testing::product::{self, DEADLINE, NAMESPACE};
 use windlass_testing::{ControlPlane, HostProcess, InClusterEnvironment, eventually};
 
-/// An API server with nothing but the host: whatever goes, goes by the host's hand.
+/// An API server with nothing but the host: whatever goes, goes by the host's hand. Or a whole control plane, where what the
+/// host does not do is to be done by others.
 pub(crate) struct Bare {
     pub(crate) cluster: ControlPlane,
     /// Ends with this value at the latest.
@@ -20,8 +21,7 @@ pub(crate) struct Bare {
 
 impl Bare {
     /// With a host that writes this log and has these variables besides.
-    pub(crate) async fn new(log: &str, variables: &[(&str, &str)]) -> Result<Self> {
-        let cluster = ControlPlane::start_api_only().await?;
+    pub(crate) async fn new(cluster: ControlPlane, log: &str, variables: &[(&str, &str)]) -> Result<Self> {
         let environment = product::account(&cluster).await?;
         product::apply_file(&cluster, "deploy/crds/reconcilers.yaml").await?;
         for crd in crate::scenarios::CRDS {
@@ -98,21 +98,37 @@ async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str
 }
 
 /// So that a right that is taken away is noticed within a test's time.
-const SOON: [(&str, &str); 2] = [("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"), ("WINDLASS_SWEEP_SECONDS", "3")];
+pub(crate) const SOON: [(&str, &str); 2] = [("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"), ("WINDLASS_SWEEP_SECONDS", "3")];
 
 async fn bare() -> &'static Bare {
     static BARE: OnceCell<Result<Bare>> = OnceCell::const_new();
-    let bare = BARE.get_or_init(|| Bare::new("host-of-spec.log", &SOON)).await;
+    let start = async || Bare::new(ControlPlane::start_api_only().await?, "host-of-spec.log", &SOON).await;
+    let bare = BARE.get_or_init(start).await;
     bare.as_ref()
         .unwrap_or_else(|error| panic!("the API server cannot be set up: {error:#}"))
 }
 
+async fn whole() -> &'static Bare {
+    static WHOLE: OnceCell<Result<Bare>> = OnceCell::const_new();
+    let start = async || Bare::new(ControlPlane::start().await?, "host-of-the-whole.log", &SOON).await;
+    let whole = WHOLE.get_or_init(start).await;
+    whole
+        .as_ref()
+        .unwrap_or_else(|error| panic!("the control plane cannot be set up: {error:#}"))
+}
+
 pub(crate) fn on_bare(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
-    RUNTIME.block_on(async {
-        let bare = bare().await;
-        let played = test(bare).await.and_then(|()| bare.cluster.check_identities());
-        played.unwrap_or_else(|error| panic!("{error:#}"));
-    });
+    RUNTIME.block_on(async { played(bare().await, test).await });
+}
+
+/// The same on a whole control plane, which has a garbage collector.
+pub(crate) fn on_whole(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
+    RUNTIME.block_on(async { played(whole().await, test).await });
+}
+
+async fn played(bare: &'static Bare, test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
+    let played = test(bare).await.and_then(|()| bare.cluster.check_identities());
+    played.unwrap_or_else(|error| panic!("{error:#}"));
 }
 
 #[test]

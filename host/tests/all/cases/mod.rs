@@ -3,8 +3,11 @@
 mod a_writes;
 mod c_views;
 mod d_deletion;
+mod d_whole;
 mod e_containment;
 mod f_modules;
 mod g_blast;
+mod h_identity;
+mod h_tokens;
 mod i_status;
 mod j_names;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use windlass_testing::product::{self, DEADLINE, NAMESPACE};
-use windlass_testing::{HostProcess, eventually};
+use windlass_testing::{ControlPlane, HostProcess, eventually};
 
 /// How long it may take until everything has ended: two modules spin for ten seconds each before they are refused.
 const ENDED: Duration = Duration::from_secs(120);
@@ -90,7 +90,7 @@ async fn resident_at_rest(host: &HostProcess) -> Result<u64> {
 #[test]
 fn whatever_a_hostile_guest_does_the_host_stays_the_same_process_and_gets_no_bigger() {
     play(async || {
-        let mut bare = Bare::new("host-of-hostiles.log", &[]).await?;
+        let mut bare = Bare::new(ControlPlane::start_api_only().await?, "host-of-hostiles.log", &[]).await?;
         let files = files(&bare)?;
         bare.take_up("nginx", windlass_artifacts::NGINX, &json!({})).await?;
         for guest in &GUESTS {
@@ -162,7 +162,7 @@ const ANSWERS: Duration = Duration::from_millis(500);
 #[test]
 fn e_03_a_host_with_one_thread_answers_its_probe_while_four_guests_spin() {
     play(async || {
-        let bare = Bare::new("host-of-one-thread.log", &[("TOKIO_WORKER_THREADS", "1")]).await?;
+        let bare = Bare::new(ControlPlane::start_api_only().await?, "host-of-one-thread.log", &[("TOKIO_WORKER_THREADS", "1")]).await?;
         bare.take_up("nginx", windlass_artifacts::NGINX, &json!({})).await?;
         bare.take_up("hostile", windlass_artifacts::HOSTILE, &json!({})).await?;
         let spinning = |number| {

@@ -84,7 +84,7 @@ fn i_06_no_value_password_or_seed_is_in_any_word_of_a_host_that_says_all() {
 }
 
 async fn untold() -> Result<()> {
-    let mut bare = Bare::new("host-that-says-all.log", &LOG).await?;
+    let mut bare = Bare::new(ControlPlane::start_api_only().await?, "host-that-says-all.log", &LOG).await?;
     let spec = json!({"settings": {"describe": "seed"}});
     bare.take_up("untold", windlass_artifacts::HOSTILE, &spec).await?;
     let cluster = &bare.cluster;

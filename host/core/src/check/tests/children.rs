@@ -214,6 +214,27 @@ fn labels_annotations_and_finalizers_are_valid_and_not_the_hosts() {
             metadata(json!({"annotations": {"windlass.dev/applied": "x"}})),
             Some((Rule::HostMark, "metadata.annotations")),
         ),
+        // A child that would be a module of its own, or the Reconciler of one, or agree to be used by one.
+        (
+            metadata(json!({"labels": {"windlass.dev/module": "true"}})),
+            Some((Rule::HostMark, "'windlass.dev/module' in metadata.labels")),
+        ),
+        (
+            metadata(json!({"labels": {"windlass.dev/drop-in": "true"}})),
+            Some((Rule::HostMark, "'windlass.dev/drop-in' in metadata.labels")),
+        ),
+        (
+            metadata(json!({"labels": {"windlass.dev/kept-module": "true"}})),
+            Some((Rule::HostMark, "'windlass.dev/kept-module' in metadata.labels")),
+        ),
+        (
+            metadata(json!({"annotations": {"windlass.dev/reconcilers": "nginx"}})),
+            Some((Rule::HostMark, "'windlass.dev/reconcilers' in metadata.annotations")),
+        ),
+        (
+            metadata(json!({"annotations": {"windlass.dev/approve-prune": "x"}})),
+            Some((Rule::HostMark, "'windlass.dev/approve-prune' in metadata.annotations")),
+        ),
         (
             metadata(json!({"finalizers": ["a.b.reconciler.windlass.dev/finalize"]})),
             Some((Rule::HostMark, "the finalizer")),
