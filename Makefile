@@ -98,7 +98,7 @@ fuzz: targets fuzzer ## Feeds what comes from strangers with made-up input, each
 	  mkdir -p $(TARGET)/fuzz/corpus/$$target; \
 	  cargo fuzz run --fuzz-dir host/fuzz --target-dir $(TARGET)/fuzz --sanitizer none $$target \
 	    $(TARGET)/fuzz/corpus/$$target host/fuzz/corpus/$$target -- \
-	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1; \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1; \
 	done
 
 # Nothing but make fuzz needs it. `--sanitizer none` works with a stable compiler: the code counts what it reaches, and that
