@@ -150,9 +150,14 @@ impl Walk<'_> {
         drop_in(cluster, "nginx", &next, "").await?;
         let image = "/spec/template/spec/containers/0/image";
         await_value(cluster, &DEPLOYMENT, image, "nginx:1.9.1").await?;
-        let after = await_reconciler(cluster, "nginx", "Ready", "True").await?;
-        let new = after["status"]["active"]["digest"].clone();
-        ensure!(new != old, "the Reconciler still shows the old digest {old}");
+        // The first child of the new version may be there before the status that says so.
+        let new = eventually(DEADLINE, "the Reconciler shows another digest", async || {
+            let after = await_reconciler(cluster, "nginx", "Ready", "True").await?;
+            let new = after["status"]["active"]["digest"].clone();
+            ensure!(new != old, "it still shows {old}");
+            Ok(new)
+        })
+        .await?;
         self.tell("the second version is in: underneathall-nginx-deploy rolls to nginx:1.9.1");
         self.junk(&new).await?;
         self.never_returns().await?;
