@@ -25,6 +25,7 @@ mod adoption;
 mod compile;
 mod cases;
 mod golden;
+mod threat_model;
 mod cli;
 mod scenarios;
 mod rbac;

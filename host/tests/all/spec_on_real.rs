@@ -98,7 +98,10 @@ async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str
 }
 
 /// So that a right that is taken away is noticed within a test's time.
-pub(crate) const SOON: [(&str, &str); 2] = [("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"), ("WINDLASS_SWEEP_SECONDS", "3")];
+pub(crate) const SOON: [(&str, &str); 2] = [
+    ("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"),
+    ("WINDLASS_SWEEP_SECONDS", "3"),
+];
 
 async fn bare() -> &'static Bare {
     static BARE: OnceCell<Result<Bare>> = OnceCell::const_new();

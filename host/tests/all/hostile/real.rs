@@ -162,7 +162,12 @@ const ANSWERS: Duration = Duration::from_millis(500);
 #[test]
 fn e_03_a_host_with_one_thread_answers_its_probe_while_four_guests_spin() {
     play(async || {
-        let bare = Bare::new(ControlPlane::start_api_only().await?, "host-of-one-thread.log", &[("TOKIO_WORKER_THREADS", "1")]).await?;
+        let bare = Bare::new(
+            ControlPlane::start_api_only().await?,
+            "host-of-one-thread.log",
+            &[("TOKIO_WORKER_THREADS", "1")],
+        )
+        .await?;
         bare.take_up("nginx", windlass_artifacts::NGINX, &json!({})).await?;
         bare.take_up("hostile", windlass_artifacts::HOSTILE, &json!({})).await?;
         let spinning = |number| {
