@@ -123,7 +123,7 @@ fn whoever_says_as_whom_a_module_runs_has_the_verb_use_on_that_account() {
         cluster
             .kubectl(&["delete", "rolebinding", "-n", NAMESPACE, "windlass:chosen:use:alice"])
             .await?;
-        // What runs is asked for like the account; everything else is not.
+        // What is done as the account is asked for like the account; everything else is not.
         refused("alice may not have something else run as it", "chosen", async || {
             patch(json!({"spec": {"source": {"configMap": {"name": "else"}}}})).await
         })
@@ -132,7 +132,20 @@ fn whoever_says_as_whom_a_module_runs_has_the_verb_use_on_that_account() {
             patch(json!({"spec": {"digest": "1".repeat(64)}})).await
         })
         .await?;
-        patch(json!({"spec": {"suspend": false, "settings": {"a": 1}}, "metadata": {"labels": {"a": "b"}}})).await?;
+        for more in [
+            json!({"settings": {"a": 1}}),
+            json!({"namespaces": ["*"]}),
+            json!({"adoption": {"fromFieldManagers": ["helm"]}}),
+            json!({"secretValues": true}),
+            json!({"approvedRights": "1".repeat(64)}),
+        ] {
+            refused(&format!("nor {more}"), "chosen", async || {
+                patch(json!({"spec": more})).await
+            })
+            .await?;
+        }
+        let less = json!({"suspend": false, "limits": {"children": 1}, "onFinalizeFailure": "Skip"});
+        patch(json!({"spec": less, "metadata": {"labels": {"a": "b"}}})).await?;
         let kept = product::get(cluster, &["reconciler", "of-alice", "-n", NAMESPACE]).await?;
         ensure!(
             kept["spec"]["serviceAccountName"] == "chosen" && kept["spec"]["suspend"] == false,
