@@ -14,6 +14,8 @@ CARGO_COMPONENT_VERSION := 0.21.1
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
 
+# How many tests run at once: most of them wait for a cluster.
+TEST_THREADS ?= 4
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 10
 FUZZ_TARGETS = $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
@@ -80,7 +82,7 @@ check-generated: need-cargo ## Fails where a generated file is not what its sour
 .PHONY: test-all
 test-all: need-cargo ## Runs every test of the workspace, those on a real control plane too
 	$(call step,test-all)
-	cargo test --workspace --locked
+	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --workspace --locked
 
 .PHONY: measure
 measure: need-cargo ## Prints what decisions, modules and compiling cost here: numbers of a debug build, nothing asserted

@@ -84,7 +84,7 @@ async fn three_paths_are_answered_to_a_get_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn metrics_name_no_object_and_no_namespace() {
+async fn metrics_name_reconcilers_and_nothing_of_their_objects() {
     let world = World::with_guests(&["nginx", "hostile"]).await;
     for name in ["apple-pie", "apple-tart"] {
         world.create(nginx(name, 1));
@@ -94,8 +94,11 @@ async fn metrics_name_no_object_and_no_namespace() {
     world.counted("hostile", "0/2").await;
     let port = serve(&world, AdminLimits::default()).await;
     let answer = port.answer(&request("GET", "/metrics")).await;
-    assert!(answer.contains("windlass_decisions_total{guest=\"nginx\""), "{answer}");
-    for word in ["apple", "team-a", "windlass-system", "windlass-key", "sha256"] {
+    assert!(
+        answer.contains("windlass_decisions_total{reconciler=\"windlass-system/nginx\""),
+        "{answer}"
+    );
+    for word in ["apple", "team-a", "windlass-key", "sha256"] {
         assert!(!answer.contains(word), "{word} is in {answer}");
     }
 }

@@ -172,7 +172,7 @@ fn h_04_equal_names_in_two_namespaces_and_of_two_kinds_share_no_answer() {
         let child = |namespace| ["configmap", "x", "-n", namespace];
         product::await_value(cluster, &child("h04"), "/data/text", "1").await?;
         product::await_value(cluster, &child("h04-b"), "/data/text", "0").await?;
-        let before = bare.host.decisions("hostile").await?;
+        let before = bare.host.decisions("h04").await?;
         let mut random = 7_u32;
         for round in 0..50 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -190,7 +190,7 @@ fn h_04_equal_names_in_two_namespaces_and_of_two_kinds_share_no_answer() {
             cluster.kubectl(&annotate).await?;
         }
         eventually(DEADLINE, "decisions were taken", async || {
-            let taken = bare.host.decisions("hostile").await? - before;
+            let taken = bare.host.decisions("h04").await? - before;
             ensure!(taken >= 10, "{taken}");
             Ok(())
         })
