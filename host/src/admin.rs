@@ -39,7 +39,7 @@ impl Default for AdminLimits {
     }
 }
 
-/// Serves until `stop` ends. What is answered is the same for everybody and names no object.
+/// Serves until `stop` ends. What is answered is the same for everybody and names no object but Reconcilers.
 ///
 /// # Errors
 /// If the listener fails.

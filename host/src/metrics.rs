@@ -1,4 +1,4 @@
-//! Counts what the host does, for /metrics; labels are short lists of words, never names of objects.
+//! Counts what the host does, for /metrics; labels are Reconcilers and short lists of words, never names of other objects.
 
 use crate::guest::{Loader, Runtime};
 use prometheus_client::encoding::EncodeLabelSet;

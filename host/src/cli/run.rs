@@ -6,7 +6,7 @@ use crate::cluster::kube::KubeCluster;
 use crate::guest::{Allocation, Cache, Capacity, Compiler, Loader, Runtime};
 use crate::host::Host;
 use crate::settings::Settings;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -56,6 +56,9 @@ pub(super) struct RunArguments {
     /// How many guests can be called at once; their memory's address space is reserved at the start
     #[arg(long, env = "WINDLASS_GUEST_CALLS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     guest_calls: u32,
+    /// Memory in MiB that all guests which are called at once may use together; each counts with its limit
+    #[arg(long, env = "WINDLASS_GUEST_MEMORY_MEBIBYTES", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    guest_memory_mebibytes: u32,
     /// How memory for guests is allocated
     #[arg(long, env = "WINDLASS_ALLOCATION", default_value_t, value_enum)]
     allocation: Allocation,
@@ -107,8 +110,17 @@ enum LogFormat {
 /// Runs until SIGTERM or SIGINT.
 pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     start_log(arguments.log);
+    if arguments.maxima.max_memory_mebibytes > arguments.guest_memory_mebibytes {
+        bail!(
+            "--max-memory-mebibytes {} is more than all guests may use together: lower it, or raise \
+             --guest-memory-mebibytes, which is {}",
+            arguments.maxima.max_memory_mebibytes,
+            arguments.guest_memory_mebibytes
+        );
+    }
     let capacity = Capacity {
         decisions: arguments.guest_calls,
+        memory_of_all: (arguments.guest_memory_mebibytes as usize) << 20,
         allocation: arguments.allocation,
         ..Capacity::default()
     };

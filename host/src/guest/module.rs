@@ -76,8 +76,8 @@ impl Module {
         let short = self.digest().get(..12).unwrap_or_default();
         let guest = self.session(short.into(), limits);
         let described = async {
-            let permit = guest.permit().await?;
-            let live = guest.start(permit, Vec::new(), 0).await?;
+            let share = guest.share().await?;
+            let live = guest.start(share, Vec::new(), 0).await?;
             guest.describe(live, settings.to_string()).await
         };
         let described = described.await.map_err(|fault| {

@@ -9,7 +9,7 @@ use crate::metrics::GuestMetrics;
 use clap::ValueEnum;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
@@ -34,6 +34,10 @@ pub struct Capacity {
     pub decisions: u32,
     /// Most memory that any guest can be allowed, which is what address space is reserved for.
     pub memory: usize,
+    /// Bytes that all decisions under way may use together: each counts with its limit, and waits for its turn.
+    ///
+    /// Stops: guests that each stay within their limit, and all together take the memory of the host's pod (E-05).
+    pub memory_of_all: usize,
     /// Length of a tick: how soon a running guest lets others run, and how exactly its time is counted.
     pub tick: Duration,
     /// Time that taking up one module may take, compiling included (F-08).
@@ -91,6 +95,7 @@ impl Default for Capacity {
         Self {
             decisions: 64,
             memory: 1 << 30,
+            memory_of_all: 512 << 20,
             tick: Duration::from_millis(10),
             compile: Duration::from_secs(30),
             compile_memory: 512 << 20,
@@ -131,8 +136,20 @@ struct Shared {
     linker: Linker<State>,
     ticker: Ticker,
     decisions: Arc<Semaphore>,
+    /// In MiB.
+    memory: Arc<Semaphore>,
     capacity: Capacity,
     metrics: GuestMetrics,
+}
+
+/// What a decision holds of what all guests share, until it is dropped.
+pub(super) struct Share {
+    _decision: OwnedSemaphorePermit,
+    _memory: OwnedSemaphorePermit,
+}
+
+fn mebibytes(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(1 << 20)).unwrap_or(u32::MAX).max(1)
 }
 
 impl std::fmt::Debug for Runtime {
@@ -157,11 +174,14 @@ impl Runtime {
         let linker = linker(&engine).map_err(failed)?;
         let ticker = Ticker::start(&engine, capacity.tick).map_err(RuntimeError::Ticker)?;
         let decisions = Arc::new(Semaphore::new(decisions as usize));
+        let mebibytes = mebibytes(capacity.memory_of_all);
+        let memory = Arc::new(Semaphore::new(mebibytes as usize));
         Ok(Self(Arc::new(Shared {
             engine,
             linker,
             ticker,
             decisions,
+            memory,
             capacity,
             metrics: GuestMetrics::default(),
         })))
@@ -206,6 +226,21 @@ impl Runtime {
         (self.0.capacity.interruption == Interruption::Fuel).then(fuel)
     }
 
+    /// Waits for one of the decisions at once, and for memory up to the limit of one guest; for all there is where that is
+    /// less.
+    pub(super) async fn share(&self, limits: &Limits) -> Result<Share, AcquireError> {
+        let of_all = mebibytes(self.0.capacity.memory_of_all);
+        let decision = Arc::clone(&self.0.decisions).acquire_owned().await?;
+        let memory = Arc::clone(&self.0.memory)
+            .acquire_many_owned(mebibytes(limits.memory).min(of_all))
+            .await?;
+        Ok(Share {
+            _decision: decision,
+            _memory: memory,
+        })
+    }
+
+    #[cfg(test)]
     pub(super) fn decisions(&self) -> &Arc<Semaphore> {
         &self.0.decisions
     }

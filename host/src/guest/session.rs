@@ -7,6 +7,7 @@ use super::bindings::{Reconciler, manifest};
 use super::convert;
 use super::limits::Limits;
 use super::module::Loaded;
+use super::runtime::Share;
 use super::sandbox::Sandbox;
 use super::state::{Lines, OutOfTime, State};
 use super::text::one_line;
@@ -18,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use windlass_core::decision::{Entry, Fault, FaultKind, Reply, Request};
 
@@ -38,11 +38,11 @@ pub(super) struct Guest {
 #[async_trait]
 impl Decide for Guest {
     async fn begin(&self, seed: &[u8]) -> Result<Box<dyn Decision>, Fault> {
-        let permit = self.permit().await?;
+        let share = self.share().await?;
         Ok(Box::new(Session {
             guest: self.clone(),
             stage: Stage::New {
-                permit,
+                share,
                 seed: seed.to_vec(),
             },
         }))
@@ -58,10 +58,7 @@ struct Session {
 /// How far a decision is.
 enum Stage {
     /// Nothing was called. The instance is made at the first call, when the clock is known.
-    New {
-        permit: OwnedSemaphorePermit,
-        seed: Vec<u8>,
-    },
+    New { share: Share, seed: Vec<u8> },
     /// The instance has answered, and can be called again.
     Live(Box<Live>),
     /// The instance is gone, because of this.
@@ -73,7 +70,7 @@ pub(super) struct Live {
     store: Store<State>,
     reconciler: Reconciler,
     /// After the store: the slot of the pool is free once the store is gone.
-    _permit: OwnedSemaphorePermit,
+    _share: Share,
 }
 
 #[async_trait]
@@ -85,7 +82,7 @@ impl Decision for Session {
                 .fault(FaultKind::GuestTimedOut, "was given up before it answered"),
         );
         let live = match std::mem::replace(&mut self.stage, given_up) {
-            Stage::New { permit, seed } => self.guest.start(permit, seed, request.now).await,
+            Stage::New { share, seed } => self.guest.start(share, seed, request.now).await,
             Stage::Live(live) => Ok(live),
             Stage::Over(fault) => Err(fault),
         };
@@ -104,22 +101,17 @@ impl Decision for Session {
 
 impl Guest {
     /// Waits for a turn.
-    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
-        let decisions = Arc::clone(self.loaded.runtime.decisions());
-        decisions
-            .acquire_owned()
+    pub(super) async fn share(&self) -> Result<Share, Fault> {
+        let runtime = &self.loaded.runtime;
+        runtime
+            .share(&self.limits)
             .await
             .map_err(|_| self.fault(FaultKind::GuestTimedOut, "cannot begin: the host stops"))
     }
 
     /// Makes an instance. A pool without a free slot is the host's matter: it is tried again, and no decision is lost by
     /// it (E-11).
-    pub(super) async fn start(
-        &self,
-        permit: OwnedSemaphorePermit,
-        seed: Vec<u8>,
-        now: u64,
-    ) -> Result<Box<Live>, Fault> {
+    pub(super) async fn start(&self, share: Share, seed: Vec<u8>, now: u64) -> Result<Box<Live>, Fault> {
         for _ in 0..SLOT_TRIES {
             let mut store = self.store(seed.clone(), now)?;
             match self.instantiate(&mut store).await {
@@ -127,7 +119,7 @@ impl Guest {
                     return Ok(Box::new(Live {
                         store,
                         reconciler,
-                        _permit: permit,
+                        _share: share,
                     }));
                 }
                 Err(error) if error.is::<PoolConcurrencyLimitError>() => {

@@ -21,7 +21,14 @@ pub(crate) const SYSTEM: &str = "windlass-system";
 pub(crate) const TEAM: &str = "team-a";
 
 /// One engine for all tests.
-pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new(Capacity::default()).unwrap());
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    // All tests share it, each with a host whose guests may wait for nobody else's.
+    let capacity = Capacity {
+        memory_of_all: 8 << 30,
+        ..Capacity::default()
+    };
+    Runtime::new(capacity).unwrap()
+});
 
 /// A cluster in memory with a host on it.
 pub(crate) struct World {

@@ -2,6 +2,7 @@
 
 use super::{LOADER, decide, generous, guest, hostile, module, outcome, request};
 use crate::guest::{Allocation, Capacity, Compiler, Interruption, Limits, Loader, Runtime, Step};
+use futures::FutureExt;
 use serde_json::json;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -200,6 +201,42 @@ async fn e_11_a_pool_without_a_free_slot_is_tried_again_and_seen_by_nobody() {
     }
     drop(taken);
     outcome(other.await.expect("no panic").expect("the slot is free again"));
+}
+
+#[tokio::test]
+async fn e_05_all_guests_together_have_a_limit_and_wait_for_their_turn() {
+    let runtime = Runtime::new(Capacity {
+        memory_of_all: 128 << 20,
+        ..Capacity::default()
+    });
+    let loader = Loader::new(runtime.expect("fits"), Compiler::InProcess);
+    let module = loader.load(super::bytes_of("hostile")).await.expect("loads");
+    let manifest = module.describe(&json!({}), &generous()).await.expect("describes");
+    let of = |mebibytes: usize| {
+        module.guest(
+            &manifest,
+            &Limits {
+                memory: mebibytes << 20,
+                ..generous()
+            },
+        )
+    };
+    let (half, more_than_all) = (of(64), of(256));
+    let one = half.begin(b"uid-1").await.expect("begins");
+    let other = half.begin(b"uid-2").await.expect("begins");
+    assert!(half.begin(b"uid-3").now_or_never().is_none(), "it waits");
+    drop(one);
+    assert!(
+        more_than_all.begin(b"uid-3").now_or_never().is_none(),
+        "it waits for all"
+    );
+    let third = half.begin(b"uid-3").await.expect("half of it is free");
+    drop((other, third));
+    let all = more_than_all.begin(b"uid-4").await.expect("begins");
+    assert!(half.begin(b"uid-5").now_or_never().is_none(), "nothing is left");
+    drop(all);
+    let mut last = half.begin(b"uid-5").await.expect("begins");
+    outcome(last.call(Entry::Reconcile, &hostile("good")).await.expect("decides"));
 }
 
 #[tokio::test]
