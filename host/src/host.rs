@@ -143,6 +143,11 @@ impl Host {
         jiff::Timestamp::now()
     }
 
+    /// A number in 0..1 that spreads delays; without randomness the longest delay.
+    pub fn jitter(&self) -> f64 {
+        getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
+    }
+
     /// Takes a module up, with what was compiled before if the loader has a cache.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ impl Host {
                         host.metrics.panics.inc();
                         guarded(&key, panicked(&host, &key)).await;
                     }
-                    host.decisions.ended(&key, ended.unwrap_or(Ended::Failed), jitter());
+                    host.decisions
+                        .ended(&key, ended.unwrap_or(Ended::Failed), host.jitter());
                 }
             });
         }
@@ -42,7 +43,7 @@ impl Host {
             workers.spawn(async move {
                 while let Some(id) = host.settling.next().await {
                     let ended = guarded(&id, Box::pin(settle(&host, &id))).await;
-                    host.settling.ended(&id, ended.unwrap_or(Ended::Failed), jitter());
+                    host.settling.ended(&id, ended.unwrap_or(Ended::Failed), host.jitter());
                 }
             });
         }
@@ -59,11 +60,6 @@ impl Host {
         }
         self.watches.close();
     }
-}
-
-/// A number in 0..1 that spreads delays; without randomness the longest delay.
-pub(crate) fn jitter() -> f64 {
-    getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
 /// Runs to the end or to a panic, which stops at this one key (G-07); none after a panic.

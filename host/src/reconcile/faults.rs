@@ -2,7 +2,6 @@
 
 use crate::host::Host;
 use crate::running::Activation;
-use crate::workers::jitter;
 use std::time::Instant;
 use windlass_core::breaker::{PAUSES, Turn};
 use windlass_core::decision::Decided;
@@ -16,7 +15,7 @@ pub(super) fn account(host: &Host, activation: &Activation, primary: &PrimaryNam
     let began = now.saturating_sub(began.elapsed());
     let mut breaker = activation.breaker();
     let went_on = !breaker.is_paused();
-    match breaker.note(primary, decided, began, now, jitter()) {
+    match breaker.note(primary, decided, began, now, host.jitter()) {
         Turn::Unchanged => return,
         Turn::Pause(delay) => {
             host.decisions.pause(id, PAUSES.first, delay);
