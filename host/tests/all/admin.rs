@@ -152,5 +152,5 @@ async fn connections_that_are_kept_by_a_byte_now_and_then_end_and_keep_nobody_ou
     let (sent, answer) = tokio::join!(slow, good);
     assert_eq!(code(&answer), "200");
     assert!(sent.iter().all(|sent| *sent < 40), "none lasts: {sent:?}");
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }

