@@ -20,7 +20,8 @@ use tokio::net::TcpListener;
 /// What whoever reaches the port may use up. Probes and scrapes need far less.
 #[derive(Clone, Copy, Debug)]
 pub struct AdminLimits {
-    /// Connections at once; the next one waits. Stops: using up the host's file descriptors.
+    /// Connections at once; the next one takes the place of the oldest, so that a probe always gets in. Stops: using up the
+    /// host's file descriptors, and keeping probes out with connections that say nothing.
     pub connections: usize,
     /// How long a connection may last from its first byte to the last of the answer. Stops: keeping connections by sending,
     /// or reading, a byte now and then.

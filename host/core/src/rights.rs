@@ -225,11 +225,11 @@ pub fn in_words<'a>(rights: impl IntoIterator<Item = &'a Access>) -> Vec<String>
 }
 
 /// The command that gives a Reconciler's account, and the host, what its module needs in these namespaces (none: in all
-/// of them). `MODULE` in it stands for the file of the module.
+/// of them). `MODULE` in it stands for the file of the module, and `FILE` for that of its settings, if it has any.
 pub fn granting_command(actor: &Actor, namespaces: &[Option<String>]) -> String {
     let Actor { reconciler, identity } = actor;
     let mut command = format!(
-        "windlass rbac MODULE --name {} -n {}",
+        "windlass rbac MODULE [--settings FILE] --name {} -n {}",
         reconciler.name, reconciler.namespace
     );
     if let Identity::ServiceAccount { name, .. } = identity

@@ -2,21 +2,22 @@
 
 use super::AdminLimits;
 use axum::serve::Listener;
+use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::time::{Sleep, sleep};
 
 /// Accepts connections within limits.
 pub(super) struct LimitedListener {
     listener: TcpListener,
     limits: AdminLimits,
-    free: Arc<Semaphore>,
+    /// What ends each connection that is open, the oldest first.
+    open: VecDeque<Sender<()>>,
 }
 
 impl LimitedListener {
@@ -24,7 +25,7 @@ impl LimitedListener {
         Self {
             listener,
             limits,
-            free: Arc::new(Semaphore::new(limits.connections)),
+            open: VecDeque::new(),
         }
     }
 }
@@ -34,15 +35,22 @@ impl Listener for LimitedListener {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let permit = Arc::clone(&self.free).acquire_owned().await;
-        let permit = permit.expect("nobody closes the semaphore");
         // Tries again where a connection was lost before it was taken.
         let (stream, address) = Listener::accept(&mut self.listener).await;
+        self.open.retain(|end| !end.is_closed());
+        if self.open.len() >= self.limits.connections
+            && let Some(oldest) = self.open.pop_front()
+        {
+            // Gone already, if it does not listen any more.
+            let _ = oldest.send(());
+        }
+        let (end, ended) = channel();
+        self.open.push_back(end);
         let connection = LimitedConnection {
             stream,
             left: self.limits.bytes,
             end: Box::pin(sleep(self.limits.time)),
-            _permit: permit,
+            ended,
         };
         (connection, address)
     }
@@ -58,16 +66,18 @@ pub(super) struct LimitedConnection {
     /// Bytes that may still be read, but for what one read brings more.
     left: usize,
     end: Pin<Box<Sleep>>,
-    _permit: OwnedSemaphorePermit,
+    /// Says that a newer one needs its place.
+    ended: Receiver<()>,
 }
 
 impl LimitedConnection {
-    /// Fails when its time is over, and has the task woken then.
+    /// Fails when its time is over, or a newer connection needs its place, and has the task woken then.
     fn in_time(&mut self, context: &mut Context<'_>) -> Result<()> {
-        match self.end.as_mut().poll(context) {
-            Poll::Ready(()) => Err(Error::new(ErrorKind::TimedOut, "the connection took too long")),
-            Poll::Pending => Ok(()),
+        let displaced = Pin::new(&mut self.ended).poll(context).is_ready();
+        if displaced || self.end.as_mut().poll(context).is_ready() {
+            return Err(Error::new(ErrorKind::TimedOut, "the connection took too long"));
         }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use windlass_core::key::ReconcilerId;
-use windlass_core::names::LABEL_MODULE;
+use windlass_core::names::{LABEL_MODULE, LABEL_PRIMARY_UID};
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::write::Target;
@@ -146,6 +146,14 @@ impl Reading<'_> {
             };
         };
         let target = Target::of(&watch.kind, &seen);
+        if seen.label(LABEL_PRIMARY_UID).is_some() {
+            // Else a module could bring another one, which runs as another account.
+            let message = format!(
+                "{} was made by a module, and is no source of one: name another ConfigMap",
+                target.reference()
+            );
+            return Err(Halt::watched(Gate::Loaded, Reason::SourceMismatch, message));
+        }
         self.host.cluster.get(&target).await.map_err(|error| {
             let message = format!("{} could not be read: {error}", target.reference());
             Halt::waiting(Gate::Loaded, Reason::ClusterUnavailable, message)

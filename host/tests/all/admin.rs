@@ -126,6 +126,24 @@ async fn a_request_without_an_end_is_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_say_nothing_make_place_for_a_probe() {
+    let world = World::new();
+    let limits = AdminLimits {
+        connections: 8,
+        time: Duration::from_secs(600),
+        ..AdminLimits::default()
+    };
+    let port = serve(&world, limits).await;
+    let mut silent = Vec::new();
+    for _ in 0..16 {
+        silent.push(port.connect().await);
+    }
+    let answered = tokio::time::timeout(Duration::from_secs(20), port.answer(&request("GET", "/livez"))).await;
+    assert_eq!(code(&answered.expect("a probe gets in")), "200");
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_are_kept_by_a_byte_now_and_then_end_and_keep_nobody_out() {
     let world = World::new();
     let limits = AdminLimits {

@@ -256,11 +256,11 @@ fn rights_are_told_in_words_and_with_the_command_that_grants_them() {
     };
     assert_eq!(
         granting_command(&actor("nginx"), &[None]),
-        "windlass rbac MODULE --name nginx -n team-a | kubectl apply --server-side -f -"
+        "windlass rbac MODULE [--settings FILE] --name nginx -n team-a | kubectl apply --server-side -f -"
     );
     assert_eq!(
         granting_command(&actor("other"), &[Some("b".into()), Some("c".into())]),
-        "windlass rbac MODULE --name nginx -n team-a --service-account other --for-namespace b --for-namespace c | kubectl \
+        "windlass rbac MODULE [--settings FILE] --name nginx -n team-a --service-account other --for-namespace b --for-namespace c | kubectl \
          apply --server-side -f -"
     );
 }

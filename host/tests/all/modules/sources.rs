@@ -27,6 +27,29 @@ fn index(world: &World, name: &str, digest: &str, parts: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_module_made_is_no_source_of_another() {
+    let world = World::with_guests(&["nginx"]).await;
+    world.account("hostile", "hostile");
+    let mut child = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"namespace": SYSTEM, "name": "hostile", "labels": {"windlass.dev/primary-uid": "1"}},
+        "binaryData": {"module.wasm": base64(&module("hostile"))},
+    });
+    world.create(child.clone());
+    world.create(reconciler("hostile", &json!({})));
+    until_condition(&world, "hostile", "Loaded", "False SourceMismatch").await;
+    let message = world.message("hostile", "Loaded");
+    assert!(message.contains("was made by a module"), "{message}");
+    world
+        .cluster
+        .delete(&in_system(config_maps(), "hostile"), Propagation::Background)
+        .unwrap();
+    child["metadata"]["labels"] = json!({});
+    world.create(child);
+    world.until_ready("hostile").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f_06_parts_that_do_not_fit_wait_and_are_swapped_in_once_when_they_do() {
     let world = World::new();
     world.serve_all();

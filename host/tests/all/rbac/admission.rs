@@ -6,7 +6,7 @@ use crate::world::World;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use windlass_testing::product::{self, DEADLINE, NAMESPACE};
+use windlass_testing::product::{self, DEADLINE, HOST_USER, NAMESPACE};
 use windlass_testing::{ControlPlane, eventually};
 
 /// Somebody who may write Reconcilers and ConfigMaps, and nothing else.
@@ -191,12 +191,43 @@ fn whoever_drops_a_module_in_has_the_verb_use_on_the_account_of_its_name() {
             as_bob(&label, "").await
         })
         .await?;
+        // A Reconciler may name any ConfigMap, however it is labelled.
+        for content in [
+            json!({"binaryData": {"whatever": "AA=="}}),
+            json!({"data": {"index.yaml": "digest: ''"}}),
+        ] {
+            let mut source = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": NAMESPACE, "name": "source"},
+            });
+            source
+                .as_object_mut()
+                .unwrap()
+                .extend(content.as_object().unwrap().clone());
+            refused("nor bring one without the label", "source", async || {
+                as_bob(&["create", "-f", "-"], &source.to_string()).await
+            })
+            .await?;
+            source["metadata"] = json!({
+                "namespace": NAMESPACE, "name": "source-part-0", "labels": {"windlass.dev/part-of": "source"},
+            });
+            refused("nor a part of one", "source", async || {
+                as_bob(&["create", "-f", "-"], &source.to_string()).await
+            })
+            .await?;
+        }
         cluster.kubectl(&[&label[..], &["-n", NAMESPACE]].concat()).await?;
         drops_in_as_its_own_account(bare).await?;
         let data = json!({"data": {"settings.yaml": "second"}}).to_string();
         let change = ["patch", "configmap", "dropped", "-p", &data];
         refused("nor change what is in it", "dropped", async || {
             as_bob(&change, "").await
+        })
+        .await?;
+        let unlabelled =
+            json!({"metadata": {"labels": {"windlass.dev/module": null}}, "data": {"settings.yaml": "third"}});
+        let unlabel = ["patch", "configmap", "dropped", "-p", &unlabelled.to_string()];
+        refused("nor by taking the label off with it", "dropped", async || {
+            as_bob(&unlabel, "").await
         })
         .await?;
         as_bob(&["annotate", "configmap", "dropped", "unrelated=yes"], "").await?;
@@ -209,6 +240,43 @@ fn whoever_drops_a_module_in_has_the_verb_use_on_the_account_of_its_name() {
         cluster
             .kubectl(&["delete", "reconciler", "dropped", "-n", NAMESPACE])
             .await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn the_host_makes_its_key_and_no_secret_that_could_be_filled_with_a_token() {
+    on_bare(async |bare| {
+        let cluster = &bare.cluster;
+        let host = ["create", "--dry-run=server", "--as", HOST_USER, "-f", "-"];
+        let secret = |name: &str, type_: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "type": type_,
+                "metadata": {
+                    "namespace": NAMESPACE, "name": name,
+                    "annotations": {"kubernetes.io/service-account.name": "default"},
+                },
+            })
+            .to_string()
+        };
+        for (name, type_) in [
+            ("windlass-key", "kubernetes.io/service-account-token"),
+            ("another", "Opaque"),
+        ] {
+            let what = format!("{name} of type {type_}");
+            eventually(DEADLINE, &what, async || {
+                let Err(refused) = cluster.kubectl_with_input(&host, &secret(name, type_)).await else {
+                    anyhow::bail!("it was taken")
+                };
+                let words = format!("{refused:#}");
+                ensure!(
+                    words.contains("the host may make the Secret windlass-key of type Opaque"),
+                    "{words}"
+                );
+                Ok(())
+            })
+            .await?;
+        }
         Ok(())
     });
 }

@@ -9,7 +9,7 @@ use windlass_testing::product::{self, DEADLINE, NAMESPACE};
 use windlass_testing::{ControlPlane, eventually};
 
 /// What a person is told to do, with the module's file in the place of `MODULE`.
-const COMMAND: &str = "`windlass rbac MODULE --name poor -n windlass-system --for-namespace rbac-poor | kubectl apply --server-side -f -`";
+const COMMAND: &str = "`windlass rbac MODULE [--settings FILE] --name poor -n windlass-system --for-namespace rbac-poor | kubectl apply --server-side -f -`";
 /// The same for the consent of the account.
 const CONSENT: [&str; 7] = [
     "annotate",

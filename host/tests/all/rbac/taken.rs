@@ -171,7 +171,7 @@ fn a_binding_that_is_deleted_closes_the_watch_and_one_that_is_made_again_opens_i
             let status = object["status"].to_string();
             ensure!(status.contains("list,watch pods in all namespaces"), "{status}");
             ensure!(
-                status.contains("windlass rbac MODULE --name taken -n windlass-system"),
+                status.contains("windlass rbac MODULE [--settings FILE] --name taken -n windlass-system"),
                 "{status}"
             );
             Ok(())
