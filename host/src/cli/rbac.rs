@@ -3,12 +3,15 @@
 mod objects;
 
 use super::module::ModuleArguments;
+use super::progress::say;
 use super::{Output, files};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use windlass_core::manifest::Manifest;
+use windlass_core::names::ANNOTATION_CONSENT;
 use windlass_core::rights;
 use windlass_core::syntax;
 
@@ -47,19 +50,24 @@ pub(super) struct RbacArguments {
     host_service_account: String,
     /// Prints instead what lets somebody use this ServiceAccount in Reconcilers and for drop-ins
     #[arg(long = "use", id = "account_to_use", value_name = "SERVICE_ACCOUNT", value_parser = account_name,
-          requires = "user", conflicts_with = "modules")]
+          requires = "who", conflicts_with = "modules")]
     account_to_use: Option<String>,
     /// Who that is, as the API server names them
-    #[arg(long, requires = "account_to_use")]
+    #[arg(long, group = "who", requires = "account_to_use", value_parser = NonEmptyStringValueParser::new())]
     user: Option<String>,
+    /// The same for everybody in a group, such as `system:authenticated`
+    #[arg(long, group = "who", requires = "account_to_use", value_parser = NonEmptyStringValueParser::new())]
+    group: Option<String>,
     /// How it is printed
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
 }
 
 pub(super) async fn rbac(arguments: RbacArguments) -> anyhow::Result<ExitCode> {
-    if let (Some(account), Some(user)) = (&arguments.account_to_use, &arguments.user) {
-        print(&arguments, &objects::of_a_person(&arguments.namespace, account, user))?;
+    let user = arguments.user.as_deref().map(|user| ("User", user));
+    let who = user.or(arguments.group.as_deref().map(|group| ("Group", group)));
+    if let (Some(account), Some(who)) = (&arguments.account_to_use, who) {
+        print(&arguments, &objects::of_somebody(&arguments.namespace, account, who))?;
     } else if let [old, new] = arguments.modules.as_slice() {
         let (before, after) = (manifest(&arguments, old).await?, manifest(&arguments, new).await?);
         super::print(&difference(&before, &after, arguments.output)?)?;
@@ -72,6 +80,13 @@ pub(super) async fn rbac(arguments: RbacArguments) -> anyhow::Result<ExitCode> {
             namespace: arguments.namespace.clone(),
             host: (arguments.host_namespace.clone(), arguments.host_service_account.clone()),
         };
+        if parties.account != parties.name {
+            say(&format!(
+                "ServiceAccount {} consents to Reconciler {} alone by this; where others run as it too, name them all in its \
+                 annotation {ANNOTATION_CONSENT}, with commas between",
+                parties.account, parties.name
+            ));
+        }
         print(
             &arguments,
             &objects::of_a_module(&parties, &manifest, &arguments.for_namespaces),

@@ -59,14 +59,21 @@ pub(super) fn of_a_module(parties: &Parties, manifest: &Manifest, for_namespaces
     objects
 }
 
-/// What lets a person use a ServiceAccount, as the admission policies ask for it.
-pub(super) fn of_a_person(namespace: &str, account: &str, user: &str) -> Vec<Value> {
+/// What lets a user or a group use a ServiceAccount, as the admission policies ask for it.
+pub(super) fn of_somebody(namespace: &str, account: &str, (kind, who): (&str, &str)) -> Vec<Value> {
     // Several people use one account, each by a binding of their own.
     let name = format!("windlass:{account}:use");
-    let subjects = json!([{"kind": "User", "name": user, "apiGroup": GROUP}]);
+    let subjects = json!([{"kind": kind, "name": who, "apiGroup": GROUP}]);
     let mut objects = bound(&name, Some(namespace), &verb_on("use", account), &subjects);
-    // What RBAC does not take in a name stands in the names of people that come from elsewhere.
-    objects[1]["metadata"]["name"] = format!("{name}:{}", user.replace(['/', '%'], "-")).into();
+    // What RBAC does not take in a name stands in the names of people that come from elsewhere. In hexadecimal two of them
+    // stay two.
+    let plain = kind == "User" && !who.contains(['/', '%', '=']);
+    let who = if plain {
+        who.to_owned()
+    } else {
+        format!("{kind}=").to_lowercase() + &who.replace('=', "=3d").replace('/', "=2f").replace('%', "=25")
+    };
+    objects[1]["metadata"]["name"] = format!("{name}:{who}").into();
     objects
 }
 

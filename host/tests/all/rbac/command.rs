@@ -4,6 +4,7 @@ use crate::scenarios::real::PROGRAM;
 use crate::spec_on_real::on_bare;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::{Command, Output};
 use windlass_artifacts::{FRIEND, HOSTILE, NGINX};
 use windlass_testing::product::{self, NAMESPACE};
@@ -59,6 +60,11 @@ fn what_cannot_be_meant_is_refused_in_a_sentence() {
         (&[], "the following required arguments were not provided"),
         (&["--use", "nginx"], "--user <USER>"),
         (&[NGINX, "--use", "nginx", "--user", "alice"], "cannot be used with"),
+        (&["--use", "nginx", "--user", ""], "a value is required for '--user"),
+        (
+            &["--use", "nginx", "--user", "a", "--group", "b"],
+            "cannot be used with",
+        ),
     ] {
         let output = rbac(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -68,6 +74,42 @@ fn what_cannot_be_meant_is_refused_in_a_sentence() {
         );
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn everybody_who_may_use_an_account_has_a_binding_of_their_own() {
+    let subject = |kind: &str, who: &str| {
+        let text = printed(&["--use", "nginx", kind, who, "-o", "json"]);
+        let binding = serde_json::from_str::<Value>(&text).unwrap()["items"][1].clone();
+        (
+            binding["metadata"]["name"].as_str().unwrap().to_owned(),
+            binding["subjects"][0].clone(),
+        )
+    };
+    let everybody = [
+        ("--user", "alice"),
+        ("--user", "oidc/alice"),
+        ("--user", "oidc-alice"),
+        ("--user", "oidc=2falice"),
+        ("--group", "alice"),
+    ];
+    let subjects = everybody.map(|(kind, who)| subject(kind, who));
+    let names: BTreeSet<&String> = subjects.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), everybody.len(), "{names:?}");
+    assert!(names.iter().all(|name| !name.contains(['/', '%'])), "{names:?}");
+    assert_eq!(subjects[1].1["name"], "oidc/alice");
+    assert_eq!(subjects[4].1["kind"], "Group");
+}
+
+#[test]
+fn an_account_of_another_name_is_said_to_consent_to_this_one_alone() {
+    let output = rbac(&[NGINX, "--name", "one", "--service-account", "shared"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("consents to Reconciler one alone"),
+        "{said}"
+    );
+    assert!(rbac(&[NGINX, "--name", "one"]).stderr.is_empty());
 }
 
 /// With settings that need more, another account, and two namespaces.
