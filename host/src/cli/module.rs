@@ -1,6 +1,6 @@
 //! Opens a module that somebody names on the command line.
 
-use crate::guest::{Capacity, Compiler, DESCRIBE_TIME, Limits, Loader, Module, Runtime};
+use crate::guest::{Allocation, Capacity, Compiler, DESCRIBE_TIME, Limits, Loader, Module, Runtime};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::{Map, Value};
@@ -62,7 +62,12 @@ impl ModuleArguments {
     pub(super) async fn open_bytes(&self, bytes: Vec<u8>) -> anyhow::Result<Opened> {
         let shown = self.module.display();
         let settings = self.settings()?;
-        let runtime = Runtime::new(Capacity::default()).context("the WebAssembly runtime cannot be set up")?;
+        // One module for one command: nothing to reserve a pool for.
+        let capacity = Capacity {
+            allocation: Allocation::OnDemand,
+            ..Capacity::default()
+        };
+        let runtime = Runtime::new(capacity).context("the WebAssembly runtime cannot be set up")?;
         let loader = Loader::new(runtime, Compiler::InProcess);
         let refused = |refusal| anyhow!("{refusal}").context(format!("the module {shown} is refused"));
         let module = loader.load(bytes.clone()).await.map_err(refused)?;

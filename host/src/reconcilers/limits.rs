@@ -56,7 +56,7 @@ pub(super) fn within(asked: &api::Limits, maxima: &api::Limits) -> Result<(Limit
         if asked > most {
             let message = format!(
                 "spec.limits.{field}: {asked} is more than this host allows, which is {most}: lower it, or have the host \
-                 started with `windlass run {flag} {asked}`"
+                 started with `windlass run {flag} {asked}`; a module that ran goes on with the limits that it had"
             );
             return Err(Halt::watched(Gate::Loaded, Reason::Invalid, message));
         }
