@@ -129,7 +129,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("sleep", |_, primary| seen(primary, outside::sleep)),
     // The number of ConfigMaps in its namespace labelled `friend=yes`, in the child's data.
     ("count", count),
-    // 10,000 lines of 10 KB in the log.
+    // 2,000 lines of 10 KB in the log.
     ("log-flood", log_flood),
     // The time it was given, in the child's data, each second anew.
     ("clock", clock),
@@ -346,7 +346,7 @@ fn count(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop
 
 fn log_flood(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
     let line = "x".repeat(10_000);
-    (0..10_000).for_each(|_| log::info(&line));
+    (0..2_000).for_each(|_| log::info(&line));
     one(&config_map(primary, &primary.metadata.name, "flooded"))
 }
 
