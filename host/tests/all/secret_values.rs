@@ -105,6 +105,9 @@ async fn what_stands_in_for_a_value_is_the_same_under_the_same_key_only() {
     world.create(secret("one", HUSH));
     world.create(hostile("one", "show-secret"));
     let first = until_hidden(&world).await;
+    // The status follows the child.
+    world.until_says(&one(), "Ready", "True Reconciled").await;
+    world.quiet().await;
     let mark = world.cluster.mark();
     world.restart().await;
     world
