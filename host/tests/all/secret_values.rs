@@ -107,15 +107,8 @@ async fn what_stands_in_for_a_value_is_the_same_under_the_same_key_only() {
     let first = until_hidden(&world).await;
     // The status follows the child.
     world.until_says(&one(), "Ready", "True Reconciled").await;
-    world.quiet().await;
-    let mark = world.cluster.mark();
-    world.restart().await;
-    world
-        .until("it was decided again", || world.decisions("hostile", "Decided") > 0)
-        .await;
-    world.quiet().await;
+    assert_eq!(world.writes_after_restart("hostile").await, []);
     assert_eq!(seen(&world), first, "as before the restart");
-    assert_eq!(world.writes_for("hostile", mark), []);
     let elsewhere = looking("secrets", false).await;
     elsewhere.create(secret("one", HUSH));
     elsewhere.create(hostile("one", "show-secret"));

@@ -95,6 +95,18 @@ impl World {
         self.start();
     }
 
+    /// Replaces the host once everything has settled, and gives what the next one writes for a Reconciler until it has decided
+    /// again.
+    pub(crate) async fn writes_after_restart(&mut self, name: &str) -> Vec<Recorded> {
+        self.quiet().await;
+        let mark = self.cluster.mark();
+        self.restart().await;
+        self.until("it was decided again", || self.decisions(name, "Decided") > 0)
+            .await;
+        self.quiet().await;
+        self.writes_for(name, mark)
+    }
+
     /// Lets the host find the module of a guest compiled.
     async fn compile(&self, guest: &str) {
         let mut all = COMPILED.lock().await;

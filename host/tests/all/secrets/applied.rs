@@ -49,14 +49,7 @@ async fn the_hash_of_a_secret_confirms_no_guess_and_is_the_same_after_a_restart(
     world
         .until("it was decided again", || world.decisions("hostile", "Decided") > 1)
         .await;
-    world.quiet().await;
-    let mark = world.cluster.mark();
-    world.restart().await;
-    world
-        .until("it was decided again", || world.decisions("hostile", "Decided") > 0)
-        .await;
-    world.quiet().await;
-    assert_eq!(world.writes_for("hostile", mark), []);
+    assert_eq!(world.writes_after_restart("hostile").await, []);
     let after = world.get(&in_team(KindRef::new("", "v1", "Secret"), "one"));
     assert_eq!(applied(&after), applied(&secret));
 }
