@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windlass_sdk::{Child, Condition, ConditionStatus, Context, Event, Kind, Outcome, Query, Stop, log};
 
 use crate::objects::{CONFIG_MAPS, HOSTILES, NODES, SECRETS, config_map, secret};
-use crate::{Primary, Settings, children, numbers, outside, roles, secrets};
+use crate::{Primary, Settings, children, numbers, outside, roles, secrets, told};
 
 type Behaviour = fn(&Context<Settings>, &Primary) -> Result<Outcome, Stop>;
 
@@ -18,6 +18,10 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("good", |_, primary| {
         one(&config_map(primary, &primary.metadata.name, "good"))
     }),
+    // What it is told to want: see `told.rs`.
+    ("told", told::decide),
+    // Counts its own runs in `.status.attempts`, each second anew, up to five.
+    ("attempts", attempts),
     // Three ConfigMaps, two of them named like the primary with a number.
     ("three", three),
     // No child, on purpose.
@@ -373,4 +377,13 @@ fn ask_about(context: &Context<Settings>, primary: &Primary, kind: &Kind) -> Res
 
 fn config_maps(primary: &Primary, name: &str) -> Query {
     Query::name(&CONFIG_MAPS, name).namespace(&primary.metadata.namespace)
+}
+
+fn attempts(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let attempts = primary.status["attempts"].as_u64().unwrap_or(0) + 1;
+    let outcome = Outcome::unchanged().status(&json!({"attempts": attempts}));
+    Ok(match attempts {
+        0..5 => outcome.requeue_after(Duration::from_secs(1)),
+        _ => outcome,
+    })
 }

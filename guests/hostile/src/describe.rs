@@ -2,17 +2,18 @@
 
 use windlass_sdk::{Manifest, Projection, Read};
 
-use crate::Settings;
 use crate::behaviour::{count_to, exhaust_memory, spin, trap};
 use crate::objects::{
     CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONFIG_MAPS, HOSTILES, MUCH, ROLE_BINDINGS, SECRETS, WIDGETS,
 };
+use crate::{Settings, told};
 
 /// `""` honestly; `slow` the same after a while; `trap`, `spin`, `memory`; `error` refuses the settings with a sentence; `more-rights` also
 /// wants Secrets as children; `not-served` reads a kind that no cluster serves; `optional` the same, but
 /// works without; `much` has kinds as children with which it could give itself rights; `no-status` writes no status;
 /// `secrets` reads Secrets whole and has them as children, `passwords` reads of them `.data.password`; `seed` wants a seed
-/// and has Secrets as children; `roles` also wants RoleBindings, ClusterRoles and ClusterRoleBindings as children.
+/// and has Secrets as children; `roles` also wants RoleBindings, ClusterRoles and ClusterRoleBindings as children;
+/// `told` is about what `settings.manifest` says.
 pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
     let manifest = honest(settings);
     match settings.describe.as_str() {
@@ -48,6 +49,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Manifest, String> {
             .child(ROLE_BINDINGS, Projection::Metadata)
             .child(CLUSTER_ROLES, Projection::Metadata)
             .child(CLUSTER_ROLE_BINDINGS, Projection::Metadata)),
+        "told" => Ok(told::manifest(&settings.manifest, HOSTILES)),
         unknown => Err(format!("settings: describe: there is no {unknown:?}")),
     }
 }

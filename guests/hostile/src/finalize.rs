@@ -4,16 +4,18 @@ use windlass_sdk::{Child, Context, Finalized, Outcome, Query, Stop};
 
 use crate::behaviour::{exhaust_memory, spin, trap};
 use crate::objects::{CONFIG_MAPS, config_map};
-use crate::{Primary, Settings};
+use crate::{Primary, Settings, told};
 
 /// `""` waits for a ConfigMap `<name>-release`; `done` is done at once; `farewell` makes a ConfigMap
-/// `<name>-farewell` and then waits as `""` does; `never` never finishes; `invalid`, `trap`, `spin`, `memory`.
+/// `<name>-farewell` and then waits as `""` does; `never` never finishes; `invalid`, `trap`, `spin`, `memory`;
+/// `told` wants what `spec.farewell` says, and is done where that is nothing.
 pub(crate) fn run(context: &Context<Settings>, primary: &Primary) -> Result<Finalized, Stop> {
     match context.settings.finalize.as_str() {
         "" => until_released(context, primary, Outcome::unchanged()),
         "done" => Ok(Finalized::Done),
         "farewell" => until_released(context, primary, farewell(primary)),
         "never" => Ok(Finalized::Proceed(Outcome::unchanged())),
+        "told" => Ok(told::farewell(context, primary)?.map_or(Finalized::Done, Finalized::Proceed)),
         "invalid" => Err(Stop::invalid("this one cannot be finalized")),
         "trap" => trap(),
         "spin" => spin(),
