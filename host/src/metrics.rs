@@ -289,6 +289,7 @@ impl Metrics {
             Some(WriteError::Forbidden(_)) => "Forbidden",
             Some(WriteError::Invalid(_)) => "Invalid",
             Some(WriteError::Unavailable(_)) => "Unavailable",
+            Some(WriteError::Dropped(_)) => "Dropped",
         };
         self.writes.get_or_create(&WriteLabels { verb, result }).inc();
     }
@@ -330,7 +331,7 @@ fn labels(reconciler: &ReconcilerId, result: &'static str) -> DecisionLabels {
 /// One of [`RESULTS`]; of a fault, the same word as in the primary's status.
 fn result(decided: &Decided) -> &'static str {
     match decided {
-        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done => "Decided",
+        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done | Decided::Leaving => "Decided",
         Decided::Skipped(_) => "FinalizeSkipped",
         Decided::Failed(failure) if failure.kind == FailureKind::Waiting => "Waiting",
         Decided::Failed(_) => "Invalid",

@@ -71,7 +71,7 @@ impl Breaker {
         jitter: f64,
     ) -> Turn {
         match decided {
-            Decided::Skipped(_) => Turn::Unchanged,
+            Decided::Skipped(_) | Decided::Leaving => Turn::Unchanged,
             Decided::Faulted(fault) if fault.kind == FaultKind::InternalError => Turn::Unchanged,
             Decided::Faulted(_) => self.faulted(primary, began, now, jitter),
             Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done | Decided::Failed(_) => self.succeeded(),

@@ -129,7 +129,7 @@ pub fn check(manifest: &Manifest, primary: &Object, decided: &Decided, limits: &
             words::conditions(&context, &failure.conditions, &mut findings);
             words::failure(&context, failure, &mut findings);
         }
-        Decided::Done | Decided::Skipped(_) | Decided::Faulted(_) => {}
+        Decided::Done | Decided::Skipped(_) | Decided::Leaving | Decided::Faulted(_) => {}
     }
     findings.list
 }

@@ -274,6 +274,8 @@ pub enum Decided {
     Done,
     /// From the host, in place of a `finalize` that failed too often: as [`Decided::Done`]. Says why.
     Skipped(String),
+    /// From the host, where the guest is not asked: the primary is being deleted, and it is not ours to hold it.
+    Leaving,
     /// The guest could not decide.
     Failed(Failure),
     /// The guest broke a rule or a limit; its answer is not used.

@@ -38,6 +38,8 @@ pub const ANNOTATION_MODULE_VERSION: &str = "windlass.dev/module-version";
 pub const LABEL_PART_OF: &str = "windlass.dev/part-of";
 /// Annotation on a ServiceAccount: comma-separated names of the Reconcilers that may act as it.
 pub const ANNOTATION_CONSENT: &str = "windlass.dev/reconcilers";
+/// Annotation on a primary: hash of the deletions that somebody approved, as the condition says it.
+pub const ANNOTATION_APPROVE_PRUNE: &str = "windlass.dev/approve-prune";
 /// Finalizer on a Reconciler, only while primaries carry its own.
 pub const FINALIZER_RELEASE: &str = "windlass.dev/release";
 /// `reportingController` of Events.
@@ -126,6 +128,7 @@ mod tests {
             (ANNOTATION_MODULE_VERSION, "windlass.dev/module-version"),
             (LABEL_PART_OF, "windlass.dev/part-of"),
             (ANNOTATION_CONSENT, "windlass.dev/reconcilers"),
+            (ANNOTATION_APPROVE_PRUNE, "windlass.dev/approve-prune"),
             (FINALIZER_RELEASE, "windlass.dev/release"),
             (REPORTING_CONTROLLER, "windlass.dev/host"),
             (HOST_FIELD_MANAGER, "windlass"),

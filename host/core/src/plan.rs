@@ -13,6 +13,7 @@ pub(crate) use primary::identify;
 pub use primary::release;
 
 use crate::canonical::IntentKey;
+use crate::contest::Contested;
 use crate::decision::{Decided, Outcome};
 use crate::key::ReconcilerId;
 use crate::kind::{KindInfo, KindRef, ObjectRef};
@@ -22,7 +23,7 @@ use crate::object::Object;
 use crate::reason::Reason;
 use crate::write::{Actor, Request, Subresource, Target, Write};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything a plan depends on besides the decision itself.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct Situation<'a> {
     pub in_the_way: &'a [Object],
     /// Children whose apply was refused because a field of theirs cannot be changed.
     pub immutable: &'a [ObjectRef],
+    /// Children that others keep changing and that are not put right now, by uid.
+    pub contested: &'a BTreeMap<String, Contested>,
     /// What may be taken over of what is in the way.
     pub adoption: Adoption<'a>,
     /// Hashes what was applied.
@@ -82,6 +85,9 @@ pub struct Plan {
     pub finalizer: Option<Write>,
     /// Creates and changes, in order of kind. One that fails does not stop the others.
     pub children: Vec<Write>,
+    /// Of those, the children whose intent is what was written last: somebody has taken some of it since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrected: Vec<Target>,
     /// Deletes, in reverse order of kind. Left out if any child write failed.
     pub prune: Vec<Write>,
     /// Fields of the primary that the guest owns.
@@ -126,6 +132,7 @@ pub fn plan(situation: &Situation<'_>, decided: &Decided) -> Plan {
         (false, Decided::Outcome(outcome)) => living(situation, outcome),
         (true, Decided::Proceed(outcome)) if held => children::plan(situation, &outcome.children),
         (true, Decided::Done | Decided::Skipped(_)) if held => finished(situation),
+        (true, Decided::Leaving) => leaving(situation),
         _ => Plan::default(),
     }
 }
@@ -156,6 +163,14 @@ fn finished(situation: &Situation<'_>) -> Plan {
         prune,
         blocked,
         release,
+        ..Plan::default()
+    }
+}
+
+/// Garbage collection takes the children; what it waits for is said.
+fn leaving(situation: &Situation<'_>) -> Plan {
+    Plan {
+        blocked: prune::waited_for(situation),
         ..Plan::default()
     }
 }

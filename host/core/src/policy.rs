@@ -1,6 +1,7 @@
 //! Holds what the spec of a Reconciler says about its objects, whatever its module decides.
 
 use crate::decision::{Decided, FailureKind};
+use crate::guard::PruneGuard;
 use crate::text::cut;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Policy {
     pub on_finalize_failure: OnFinalizeFailure,
     /// Whether the guest gets the values of Secrets.
     pub secret_values: bool,
+    /// How many children may go unasked.
+    pub prune_guard: PruneGuard,
 }
 
 /// What happens to a primary that is being deleted when `finalize` fails.

@@ -84,8 +84,11 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Writes to the primary's status; empty if it says all this already.
-    pub writes: Vec<Write>,
+    /// The guest's own fields of the primary's status; none if they are as wanted. Written before the conditions, which speak of
+    /// it too: where it fails, another report says so.
+    pub fields: Option<Write>,
+    /// The conditions, and `observedGeneration`; none if the status says all this already.
+    pub conditions: Option<Write>,
     /// Events to write.
     pub events: Vec<EventNote>,
     /// `Reconciled` or why not.
@@ -113,12 +116,13 @@ pub fn report(ended: &Ended<'_>) -> Report {
             ended.served.kind.of.kind
         ));
     }
+    let (fields, conditions) = match verdict.is_news {
+        true => status::writes(ended, &verdict),
+        false => (None, None),
+    };
     Report {
-        writes: if verdict.is_news {
-            status::writes(ended, &verdict)
-        } else {
-            Vec::new()
-        },
+        fields,
+        conditions,
         events: events(ended, &verdict),
         reason: verdict.reason,
         message: cut(&message),

@@ -131,6 +131,9 @@ pub enum WriteError {
     /// 400 or 422: the server refuses the content.
     #[error("refused by the API server: {0}")]
     Invalid(String),
+    /// It was taken, and the API server made of it something without this field that was sent.
+    #[error("taken without {0}, which was sent")]
+    Dropped(String),
     /// 429, 5xx, no connection, time-out: worth trying again as it is.
     #[error("API server unavailable: {0}")]
     Unavailable(String),

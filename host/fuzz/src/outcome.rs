@@ -44,7 +44,9 @@ fn planned(manifest: &Manifest, primary: &Object, decided: &Decided) {
         reconciler: ReconcilerId::new("windlass-system", "fuzzed"),
         identity: Identity::Host,
     };
+    let contested = std::collections::BTreeMap::new();
     let situation = Situation {
+        contested: &contested,
         actor: &actor,
         manifest,
         primary,

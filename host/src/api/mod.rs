@@ -4,10 +4,11 @@ mod reconciler;
 mod source;
 mod status;
 
-pub use reconciler::{Adoption, Limits, OnFinalizeFailure, Reconciler, ReconcilerSpec};
+pub use reconciler::{Adoption, Limits, OnFinalizeFailure, PruneGuard, Reconciler, ReconcilerSpec};
 pub use source::{ConfigMapSource, INDEX_KEY, Index, MAX_PARTS, ModuleSource, OciSource, Part};
 pub use status::{
-    Active, Approved, Claim, Earlier, LastFailure, Primaries, PrimaryKind, ReconcilerStatus, Refused, StatusCondition,
+    Active, Approved, Claim, Earlier, HeldPlan, LastFailure, Primaries, PrimaryKind, PruneHeld, ReconcilerStatus,
+    Refused, StatusCondition,
 };
 
 use serde_json::Value;

@@ -4,6 +4,8 @@ use super::{ModuleSource, ReconcilerStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::time::Duration;
+use windlass_core::guard;
 use windlass_core::policy::{self, Policy};
 
 /// Runs one module: which one, with which settings, as which ServiceAccount, for which namespaces.
@@ -99,6 +101,11 @@ pub struct ReconcilerSpec {
     #[serde(default)]
     pub on_finalize_failure: OnFinalizeFailure,
 
+    /// How many children may be deleted unasked because their primaries want them no more. What is more is kept, with
+    /// PruneHeld, until `windlass approve prune` says that it is meant: a module that wants nothing by mistake deletes no fleet.
+    #[serde(default)]
+    pub prune_guard: PruneGuard,
+
     /// True: the module gets the values of Secrets that it declares, as the ServiceAccount may read them. False: it gets
     /// `hmac-sha256:..` in place of each value, which tells equal values from others and nothing more. What a module gets it can
     /// also log, and put into a status: allow it to those that you trust with it.
@@ -132,6 +139,11 @@ impl ReconcilerSpec {
                 OnFinalizeFailure::Skip => policy::OnFinalizeFailure::Skip,
             },
             secret_values: self.secret_values,
+            prune_guard: guard::PruneGuard {
+                percent: self.prune_guard.percent,
+                minimum: self.prune_guard.minimum,
+                window: Duration::from_secs(self.prune_guard.window_seconds.into()),
+            },
         }
     }
 }
@@ -165,6 +177,32 @@ impl Default for Limits {
             time_milliseconds: 1_000,
             output_kibibytes: 4_096,
             children: 256,
+        }
+    }
+}
+
+/// How many children may be deleted unasked. Deleting a primary is no matter of this: its children go with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PruneGuard {
+    /// So many in a hundred of all children of this Reconciler. 100 holds nothing back.
+    #[schemars(range(min = 0, max = 100))]
+    pub percent: u32,
+    /// So many, whatever share that is.
+    #[schemars(range(min = 0, max = 10000))]
+    pub minimum: u32,
+    /// Within so many seconds.
+    #[schemars(range(min = 1, max = 86400))]
+    pub window_seconds: u32,
+}
+
+impl Default for PruneGuard {
+    fn default() -> Self {
+        let guard = guard::PruneGuard::default();
+        Self {
+            percent: guard.percent,
+            minimum: guard.minimum,
+            window_seconds: u32::try_from(guard.window.as_secs()).unwrap_or(u32::MAX),
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct ReconcilerStatus {
     /// The last decision that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
+    /// What is kept though its primaries want it no more, because it is more than `spec.pruneGuard` lets go unasked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prune_held: Option<PruneHeld>,
     /// `Loaded`, `Permitted`, `Synced`, and `Ready` when all of these hold and decisions succeed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
@@ -148,6 +151,32 @@ pub struct Primaries {
     pub failing: u32,
     /// `ready/total`, for the column.
     pub summary: String,
+}
+
+/// Deletions that wait for somebody's approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PruneHeld {
+    /// How many primaries want fewer children than they have.
+    pub primaries: u32,
+    /// How many children would be deleted.
+    pub children: u32,
+    /// For each of these primaries what would be deleted; of many the first 50.
+    pub plans: Vec<HeldPlan>,
+}
+
+/// What would be deleted for one primary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldPlan {
+    /// Namespace and name of the primary.
+    pub primary: String,
+    /// What approves it, as the annotation `windlass.dev/approve-prune` of the primary.
+    pub hash: String,
+    /// How many children would be deleted.
+    pub children: u32,
+    /// Which; of many the first five.
+    pub names: String,
 }
 
 /// The last decision that failed.

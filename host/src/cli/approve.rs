@@ -1,4 +1,6 @@
-//! Approves what a Reconciler is held for.
+//! Approves what a Reconciler is held for: rights here, deletions in `prune`.
+
+mod prune;
 
 use super::Output;
 use super::person::{Person, target};
@@ -14,7 +16,7 @@ use windlass_core::write::Request;
 
 /// Approves what a Reconciler is held for
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  windlass approve rights nginx")]
+#[command(after_help = "Examples:\n  windlass approve rights nginx\n  windlass approve prune nginx")]
 pub(super) struct ApproveArguments {
     #[command(subcommand)]
     what: What,
@@ -23,6 +25,7 @@ pub(super) struct ApproveArguments {
 #[derive(Debug, Subcommand)]
 enum What {
     Rights(RightsArguments),
+    Prune(prune::PruneArguments),
 }
 
 /// Approves the rights that a module needs and no earlier one did, after showing them
@@ -47,6 +50,7 @@ struct RightsArguments {
 pub(super) async fn approve(arguments: ApproveArguments) -> anyhow::Result<ExitCode> {
     match arguments.what {
         What::Rights(arguments) => rights(&arguments).await,
+        What::Prune(arguments) => prune::prune(&arguments).await,
     }
 }
 

@@ -21,6 +21,12 @@ pub(super) struct Assembled {
     pub(super) primary: Object,
     /// As stored, with our own managedFields entries.
     pub(super) children: Vec<Object>,
+    /// None where the guest is not asked.
+    pub(super) call: Option<Call>,
+}
+
+/// What the guest is called with.
+pub(super) struct Call {
     pub(super) entry: Entry,
     pub(super) request: Request,
     /// Makes the guest's random numbers.
@@ -61,9 +67,14 @@ pub(super) async fn assemble(host: &Host, activation: &Activation, key: &Key) ->
     let entry = if primary.is_being_deleted() {
         let ours = finalizer(&activation.id);
         if !primary.finalizers().any(|finalizer| finalizer == ours) {
-            // The garbage collector takes the children; nothing is written about an object that is going.
+            // The garbage collector takes the children; what it waits for is told, and nothing else is done.
             activation.forget(&name);
-            return Ok(None);
+            return Ok(Some(Assembled {
+                name,
+                children: children(host, activation, primary.uid()),
+                primary,
+                call: None,
+            }));
         }
         Entry::Finalize
     } else {
@@ -105,9 +116,7 @@ pub(super) async fn assemble(host: &Host, activation: &Activation, key: &Key) ->
         name,
         primary,
         children,
-        entry,
-        request,
-        random,
+        call: Some(Call { entry, request, random }),
     }))
 }
 

@@ -1,7 +1,9 @@
 //! Carries out plans write by write, and plans again where the cluster was not as the store had it.
 
 use super::assemble::{self, Assembled};
+use super::contests;
 use super::predecessors;
+use super::prune;
 use super::send::send;
 use crate::host::Host;
 use crate::router::route;
@@ -48,6 +50,7 @@ pub(super) async fn carry_out(
     let mut applied = Vec::new();
     for round in 1.. {
         let predecessors = predecessors::of(host, activation, &primary, &learnt.in_the_way);
+        let contested = activation.contests().contested(host.started.elapsed());
         let situation = Situation {
             actor: &activation.actor,
             manifest: &activation.manifest,
@@ -55,13 +58,14 @@ pub(super) async fn carry_out(
             children: &children,
             in_the_way: &learnt.in_the_way,
             immutable: &learnt.immutable,
+            contested: &contested,
             adoption: Adoption {
                 from_field_managers: &activation.policy.adopts_from,
                 predecessors: &predecessors,
             },
             intent_key: &activation.intent_key,
         };
-        let plan = plan(&situation, decided);
+        let plan = prune::guarded(host, activation, &primary, plan(&situation, decided));
         learnt.refreshed = false;
         let last = round == MAX_PLANS;
         let mut run = Run {
@@ -128,7 +132,13 @@ impl Run<'_> {
         let mut failed: Vec<&Target> = Vec::new();
         for child in &plan.children {
             // One that fails does not stop the others (G-06); what follows for the same child was planned from its success.
-            if !failed.contains(&&child.target) && !self.write(child).await {
+            if failed.contains(&&child.target) {
+                continue;
+            }
+            if plan.corrected.contains(&child.target) {
+                contests::correct(self.host, self.activation, child).await;
+            }
+            if !self.write(child).await {
                 failed.push(&child.target);
             }
         }
@@ -164,6 +174,10 @@ impl Run<'_> {
     /// Sends one write; true if it was done, or is no longer needed.
     async fn write(&mut self, write: &Write) -> bool {
         let error = match send(self.host, self.activation, &PrimaryName::of(self.primary), write).await {
+            Ok(Some(returned)) if contests::is_dropped(self.host, self.activation, write, &returned) && !self.last => {
+                self.learnt.refreshed = true;
+                return false;
+            }
             Ok(_) => None,
             Err(WriteError::NotFound(_)) if matches!(write.request, Request::Delete { .. }) => None,
             Err(error) if self.learn(write, &error).await => return false,

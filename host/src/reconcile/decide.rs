@@ -1,6 +1,6 @@
 //! Asks the guest, answers what it asks back, and asks again, in one instance.
 
-use super::assemble::{Assembled, Unreadable};
+use super::assemble::{Assembled, Call, Unreadable};
 use super::secret_values;
 use crate::host::Host;
 use crate::running::Activation;
@@ -58,11 +58,18 @@ impl From<Unreadable> for Stopped {
 ///
 /// # Errors
 /// If the cluster could not say what was asked: that is neither yes nor no, so the decision is tried again.
-pub(super) async fn decide(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
+pub(super) async fn decide(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    call: &Call,
+) -> Result<Decided, Unreadable> {
     let mut asked = Vec::new();
     // At the level of errors, so that a guest's line carries it whatever is logged.
     let whose = tracing::error_span!("decision", reconciler = %activation.id, primary = %assembled.name);
-    let decided = rounds(host, activation, assembled, &mut asked).instrument(whose).await;
+    let decided = rounds(host, activation, assembled, call, &mut asked)
+        .instrument(whose)
+        .await;
     activation.depend(assembled.name.clone(), asked);
     match decided {
         Ok(decided) => Ok(decided),
@@ -75,13 +82,14 @@ async fn rounds(
     host: &Host,
     activation: &Activation,
     assembled: &Assembled,
+    call: &Call,
     asked: &mut Vec<Query>,
 ) -> Result<Decided, Stopped> {
-    let mut request = assembled.request.clone();
-    let mut session = activation.guest.begin(&assembled.random).await?;
+    let mut request = call.request.clone();
+    let mut session = activation.guest.begin(&call.random).await?;
     let mut fetches = Fetches(MAX_SECRETS);
     for _ in 0..=MAX_ROUNDS {
-        let queries = match session.call(assembled.entry, &request).await? {
+        let queries = match session.call(call.entry, &request).await? {
             Reply::Decided(decided) => return Ok(decided),
             Reply::Ask(queries) => queries,
         };

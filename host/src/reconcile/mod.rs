@@ -9,6 +9,8 @@ mod assemble;
 mod secret_values;
 mod decide;
 mod carry_out;
+mod contests;
+mod prune;
 mod predecessors;
 mod faults;
 mod tell;
@@ -17,7 +19,7 @@ mod send;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::Activation;
-use assemble::{Assembled, Unreadable};
+use assemble::{Assembled, Call, Unreadable};
 use std::time::Instant;
 use windlass_core::check::{check, rejected};
 use windlass_core::decision::{Decided, Entry, Fault, FaultKind};
@@ -36,10 +38,13 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
         Ok(None) => return Ended::Done,
         Err(refusal) => return tell::not_readable(host, &activation, key, &refusal),
     };
+    let Some(call) = &assembled.call else {
+        return carried_out(host, &activation, &assembled, &Decided::Leaving).await;
+    };
     let begun = Instant::now();
-    let decided = match assembled.entry {
-        Entry::Reconcile => checked(host, &activation, &assembled).await,
-        Entry::Finalize => finalized(host, &activation, &assembled).await,
+    let decided = match call.entry {
+        Entry::Reconcile => checked(host, &activation, &assembled, call).await,
+        Entry::Finalize => finalized(host, &activation, &assembled, call).await,
     };
     let decided = match decided {
         Ok(decided) => decided,
@@ -47,8 +52,12 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
     };
     host.metrics.decided(&activation.id, &decided, begun.elapsed());
     faults::account(host, &activation, &assembled.name, &decided, begun);
-    let carried = carry_out::carry_out(host, &activation, &assembled, &decided).await;
-    tell::tell(host, &activation, &assembled, &decided, &carried).await
+    carried_out(host, &activation, &assembled, &decided).await
+}
+
+async fn carried_out(host: &Host, activation: &Activation, assembled: &Assembled, decided: &Decided) -> Ended {
+    let carried = carry_out::carry_out(host, activation, assembled, decided).await;
+    tell::tell(host, activation, assembled, decided, &carried).await
 }
 
 /// Tells of a primary whose decision ended in a panic, which stops at this one (G-07).
@@ -74,8 +83,13 @@ pub async fn panicked(host: &Host, key: &Key) -> Ended {
 }
 
 /// What the guest decided, checked whole.
-async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
-    let decided = decide::decide(host, activation, assembled).await?;
+async fn checked(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    call: &Call,
+) -> Result<Decided, Unreadable> {
+    let decided = decide::decide(host, activation, assembled, call).await?;
     let findings = check(
         &activation.manifest,
         &assembled.primary,
@@ -86,12 +100,17 @@ async fn checked(host: &Host, activation: &Activation, assembled: &Assembled) ->
 }
 
 /// The same for a primary that is being deleted; the host's own decision once the guest has failed too often (D-06).
-async fn finalized(host: &Host, activation: &Activation, assembled: &Assembled) -> Result<Decided, Unreadable> {
+async fn finalized(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    call: &Call,
+) -> Result<Decided, Unreadable> {
     let (name, uid) = (&assembled.name, assembled.primary.uid());
     let failures = activation.finalize_failures(name, uid);
     let decided = match failures.skipped(&activation.policy) {
         Some(skipped) => skipped,
-        None => checked(host, activation, assembled).await?,
+        None => checked(host, activation, assembled, call).await?,
     };
     activation.note_finalize_failures(name, uid, failures.after(&decided));
     Ok(decided)

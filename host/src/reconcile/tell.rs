@@ -8,11 +8,13 @@ use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::{Activation, Standing};
 use windlass_core::decision::Decided;
+use windlass_core::dropped::first_dropped;
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;
+use windlass_core::object::Object;
 use windlass_core::reason::Reason;
-use windlass_core::report::{self, Next, Report};
-use windlass_core::write::{Identity, WriteError};
+use windlass_core::report::{self, Next};
+use windlass_core::write::{Applied, Identity, Request, Write, WriteError};
 
 /// Writes what is to be told; gives the end of this run.
 pub(super) async fn tell(
@@ -23,7 +25,7 @@ pub(super) async fn tell(
     carried: &Carried,
 ) -> Ended {
     let now = format!("{:.0}", host.now());
-    let report = report::report(&report::Ended {
+    let ended = report::Ended {
         actor: &activation.actor,
         manifest: &activation.manifest,
         policy: &activation.policy,
@@ -33,7 +35,32 @@ pub(super) async fn tell(
         blocked: &carried.blocked,
         applied: &carried.applied,
         now: &now,
-    });
+    };
+    let mut report = report::report(&ended);
+    let mut written = true;
+    if let Some(fields) = report.fields.take() {
+        let told = write_fields(host, activation, &assembled.name, &fields).await;
+        let (primary, applied) = match told {
+            Told::As(primary) => (
+                primary.unwrap_or_else(|| carried.primary.clone()),
+                carried.applied.clone(),
+            ),
+            Told::Refused(refused) => {
+                let applied = carried.applied.iter().cloned().chain([refused]);
+                (carried.primary.clone(), applied.collect())
+            }
+            Told::Later => {
+                written = false;
+                (carried.primary.clone(), carried.applied.clone())
+            }
+        };
+        // The conditions speak of the fields too, and of the object as it is with them.
+        report = report::report(&report::Ended {
+            primary: &primary,
+            applied: &applied,
+            ..ended
+        });
+    }
     let standing = Standing::new(report.ready, report.reason, &report.message);
     if standing.is_failing() {
         tracing::warn!(
@@ -44,7 +71,9 @@ pub(super) async fn tell(
     }
     let before = host.note(&activation.id, assembled.name.clone(), &standing);
     let told = before.as_ref() == Some(&standing);
-    let written = write_status(host, activation, &assembled.name, &report).await;
+    if let Some(conditions) = report.conditions.as_ref().filter(|_| written) {
+        written = write_conditions(host, activation, &assembled.name, conditions).await;
+    }
     for event in &report.events {
         let identity = if event.from_guest {
             &activation.actor.identity
@@ -78,19 +107,58 @@ fn may_tell(host: &Host, activation: &Activation, primary: &PrimaryName) -> bool
     may
 }
 
-/// Writes the status; false if it has to be tried again.
-async fn write_status(host: &Host, activation: &Activation, primary: &PrimaryName, report: &Report) -> bool {
-    for write in &report.writes {
-        match send(host, activation, primary, write).await {
-            Ok(_) | Err(WriteError::NotFound(_)) => {}
-            Err(error) => {
-                let primary = write.target.reference();
-                tracing::warn!(reconciler = %activation.id, %primary, "status could not be written: {error}");
-                return false;
-            }
+/// What became of the guest's own fields of the status.
+enum Told {
+    /// They are there, and this is the primary with them; none if it is gone.
+    As(Option<Object>),
+    /// They cannot be, and the conditions say why.
+    Refused(Applied),
+    /// It has to be tried again.
+    Later,
+}
+
+async fn write_fields(host: &Host, activation: &Activation, primary: &PrimaryName, write: &Write) -> Told {
+    let refused = |error: WriteError| {
+        Told::Refused(Applied {
+            target: write.target.clone(),
+            error: Some(error),
+        })
+    };
+    match send(host, activation, primary, write).await {
+        Ok(Some(object)) => match dropped(write, &object) {
+            Some(path) => refused(WriteError::Dropped(path)),
+            None => Told::As(Some(object)),
+        },
+        Ok(None) | Err(WriteError::NotFound(_)) => Told::As(None),
+        Err(error @ (WriteError::Invalid(_) | WriteError::Conflict(_) | WriteError::Forbidden(_))) => refused(error),
+        Err(error) => {
+            not_written(activation, write, &error);
+            Told::Later
         }
     }
-    true
+}
+
+fn dropped(write: &Write, returned: &Object) -> Option<String> {
+    match &write.request {
+        Request::Apply { object, .. } => first_dropped(object, returned),
+        _ => None,
+    }
+}
+
+/// Writes the conditions; false if it has to be tried again.
+async fn write_conditions(host: &Host, activation: &Activation, primary: &PrimaryName, write: &Write) -> bool {
+    match send(host, activation, primary, write).await {
+        Ok(_) | Err(WriteError::NotFound(_)) => true,
+        Err(error) => {
+            not_written(activation, write, &error);
+            false
+        }
+    }
+}
+
+fn not_written(activation: &Activation, write: &Write, error: &WriteError) {
+    let primary = write.target.reference();
+    tracing::warn!(reconciler = %activation.id, %primary, "status could not be written: {error}");
 }
 
 /// Notes a primary that cannot be shown to its guest. Nothing is written to it.

@@ -1,7 +1,7 @@
 //! Says in conditions how far a Reconciler has come.
 
 use super::halt::{Gate, Halt};
-use crate::api::{ReconcilerStatus, StatusCondition};
+use crate::api::{PruneHeld, ReconcilerStatus, StatusCondition};
 use crate::running::Activation;
 use windlass_core::reason::Reason;
 use windlass_core::text::cut;
@@ -10,6 +10,10 @@ use windlass_core::text::cut;
 const PAUSED: &str = "the module faulted on three different primaries with no success between and is paused; single primaries \
                       are tried with a growing delay of at most 30 s, and a success, another module or other settings end \
                       it; status.lastFailure says what it did last";
+
+/// What is said while deletions are held. Without the numbers, which are in the status.
+const HELD: &str = "more children would be deleted than spec.pruneGuard lets go unasked, and all are kept; `windlass approve prune` \
+                    with this Reconciler's name shows them and lets them go, status.pruneHeld lists them";
 
 /// A condition without its times.
 pub(super) struct Say<'a> {
@@ -22,13 +26,14 @@ pub(super) struct Say<'a> {
 /// `Loaded`, `Permitted`, `Synced` and `Ready`, from where the steps halted.
 ///
 /// `trouble` is what a watch of the running module has, `mismatch` what of the source is not taken up, `failing` how many
-/// primaries fail.
+/// primaries fail, `held` which deletions wait for an approval.
 pub(super) fn conditions<'a>(
     active: Option<&Activation>,
     halt: Option<&'a Halt>,
     trouble: Option<&'a str>,
     mismatch: Option<&'a str>,
     failing: u32,
+    held: Option<&PruneHeld>,
 ) -> Vec<Say<'a>> {
     let (gate, reason, message) = match halt {
         None if trouble.is_some() => (
@@ -94,6 +99,12 @@ pub(super) fn conditions<'a>(
             status: "False",
             reason: "Paused".into(),
             message: PAUSED,
+        },
+        (None, Some(_)) if held.is_some() => Say {
+            type_: "Ready",
+            status: "False",
+            reason: Reason::PruneHeld.to_string(),
+            message: HELD,
         },
         (None, Some(_)) if failing > 0 => Say {
             type_: "Ready",

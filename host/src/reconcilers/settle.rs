@@ -47,6 +47,9 @@ pub async fn settle(host: &Arc<Host>, id: &ReconcilerId) -> Ended {
         leave(host, id);
         return status::write_suspended(host, id, &reconciler).await;
     }
+    if host.running.active(id).is_none() && status::of(&reconciler).prune_held.is_some() {
+        host.running.tally(id, |tally| tally.prunes.resume());
+    }
     let mut slot = host.slots.take(id);
     let outcome = bring_about(host, &reconciler, &mut spec, &mut slot).await;
     host.slots.put(id, slot);

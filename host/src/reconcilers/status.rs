@@ -92,12 +92,19 @@ pub(super) async fn write(
     {
         return Ended::After(COUNTING_AGAIN);
     }
-    let (failing, primaries, last_failure) = host.running.tally(id, |tally| {
+    let before = of(reconciler);
+    let (failing, primaries, last_failure, prune_held) = host.running.tally(id, |tally| {
+        if total.is_some_and(|total| tally.decided() >= total) {
+            tally.prunes.looked_at_all();
+        }
         let primaries = total.map(|total| tally.primaries(total));
         (
             primaries.as_ref().map_or(0, |primaries| primaries.failing),
             primaries,
             tally.last_failure(),
+            tally
+                .prune_held()
+                .or_else(|| before.prune_held.clone().filter(|_| tally.prunes.is_resumed())),
         )
     });
     let halt = outcome.told(active.is_some());
@@ -107,8 +114,8 @@ pub(super) async fn write(
         trouble.as_deref(),
         outcome.mismatch.as_deref(),
         failing,
+        prune_held.as_ref(),
     );
-    let before = of(reconciler);
     let conditions = with_times(&before, &says, &format!("{:.0}", host.now()), reconciler.generation());
     let runs = active.as_deref().map(describe);
     let status = ReconcilerStatus {
@@ -125,6 +132,7 @@ pub(super) async fn write(
         refused: refused(active.as_deref(), halt.as_ref(), outcome.candidate.as_deref()),
         primaries,
         last_failure: last_failure.map(|failure| same_failure(&before, failure)),
+        prune_held,
         conditions,
     };
     tell_trouble(host, reconciler, &before, &status).await;

@@ -125,6 +125,7 @@ pub(super) async fn take(
             policy,
             unfinalized: Mutex::default(),
             breaker: Mutex::default(),
+            contests: Mutex::default(),
         },
         &leaving,
     ))

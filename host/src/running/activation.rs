@@ -15,6 +15,7 @@ use windlass_core::breaker::Breaker;
 use windlass_core::canonical::IntentKey;
 use windlass_core::change::{Change, Dependencies, is_echo, primary_uid_of};
 use windlass_core::check::OutcomeLimits;
+use windlass_core::contest::Contests;
 use windlass_core::decision::Query;
 use windlass_core::key::PrimaryName;
 use windlass_core::key::{Key, ReconcilerId};
@@ -70,6 +71,9 @@ pub struct Activation {
     pub(crate) unfinalized: Mutex<HashMap<PrimaryName, (String, FinalizeFailures)>>,
     /// What the guest's faults have come to. Fresh with every activation, for the same reason.
     pub(crate) breaker: Mutex<Breaker>,
+    /// Which children are put right again and again. Fresh with every activation, since another module may leave alone what this
+    /// one fights over.
+    pub(crate) contests: Mutex<Contests>,
     /// Writes that are under way, by the primary they are for.
     pub(crate) writes: Mutex<HashMap<PrimaryName, Write>>,
     /// When it was taken up.
@@ -166,6 +170,11 @@ impl Activation {
     /// What the guest's faults have come to.
     pub(crate) fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which children are put right again and again.
+    pub(crate) fn contests(&self) -> MutexGuard<'_, Contests> {
+        self.contests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failures(&self) -> MutexGuard<'_, HashMap<PrimaryName, (String, FinalizeFailures)>> {

@@ -1,9 +1,10 @@
 //! Counts how a Reconciler's primaries stand.
 
-use crate::api::{LastFailure, Primaries};
+use crate::api::{HeldPlan, LastFailure, Primaries, PruneHeld};
 use std::collections::HashMap;
 use std::time::Duration;
-use windlass_core::budget::EventBudget;
+use windlass_core::budget::{Budget, GUEST_EVENTS};
+use windlass_core::guard::Prunes;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::text::cut;
@@ -19,6 +20,9 @@ pub struct Standing {
     pub message: String,
 }
 
+/// At most this many held deletions are in a status, which must not grow with the fleet (I-04).
+const PLANS: usize = 50;
+
 /// How all primaries of one Reconciler stand.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -26,7 +30,9 @@ pub struct Tally {
     /// The last failure, kept while that primary still fails.
     last_failure: Option<(PrimaryName, String)>,
     /// What is left of Events of the guest's own, for primaries about which it had some.
-    events: HashMap<PrimaryName, EventBudget>,
+    events: HashMap<PrimaryName, Budget>,
+    /// What was deleted lately because a primary wanted it no more, and what of that is held.
+    pub(crate) prunes: Prunes,
 }
 
 impl Tally {
@@ -44,12 +50,13 @@ impl Tally {
     pub fn forget(&mut self, primary: &PrimaryName) {
         self.standings.remove(primary);
         self.events.remove(primary);
+        self.prunes.forget(primary);
     }
 
     /// Whether one more Event of the guest's own may be written about a primary, `now` since the host's start.
     pub fn may_tell(&mut self, primary: &PrimaryName, now: Duration) -> bool {
         let budget = self.events.entry(primary.clone());
-        budget.or_insert_with(|| EventBudget::new(now)).take(now)
+        budget.or_insert_with(|| Budget::new(GUEST_EVENTS, now)).take(now)
     }
 
     /// How many primaries were decided about.
@@ -82,6 +89,26 @@ impl Tally {
             failing,
             summary: format!("{ready}/{total}"),
         }
+    }
+
+    /// The deletions that wait for an approval, if there are any.
+    pub fn prune_held(&self) -> Option<PruneHeld> {
+        let held = self.prunes.held();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        (!held.is_empty()).then(|| PruneHeld {
+            primaries: number(held.len()),
+            children: number(held.values().map(|held| held.children).sum()),
+            plans: held
+                .iter()
+                .take(PLANS)
+                .map(|(primary, held)| HeldPlan {
+                    primary: primary.to_string(),
+                    hash: held.hash.clone(),
+                    children: number(held.children),
+                    names: cut(&held.names),
+                })
+                .collect(),
+        })
     }
 
     /// The last failure, if that primary still fails.

@@ -3,10 +3,10 @@
 use crate::meddler::Verdict;
 use crate::things::{account, deployments, hostile, hostiles, in_team, nginx, nginxes, object, says};
 use crate::world::{World, window};
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_core::decision::Propagation;
 use windlass_core::kind::ObjectRef;
-use windlass_core::write::WriteError;
+use windlass_core::write::{Request, Write, WriteError};
 
 fn web() -> ObjectRef {
     in_team(nginxes(), "web")
@@ -220,4 +220,54 @@ async fn a_change_that_an_own_write_brings_before_its_watch_is_not_lost() {
         })
         .await;
     world.until_says(&web(), "Ready", "True Reconciled").await;
+}
+
+/// A child of the primary `one` with this data.
+fn told(data: &Value) -> Value {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{name}"}, "data": data});
+    json!({"spec": {"behaviour": "", "told": {"children": [{"object": object}]}}})
+}
+
+/// What a webhook does that takes `.data.b` out of all it sees.
+fn without_b(write: &Write) -> Verdict {
+    let mut write = write.clone();
+    if let Request::Apply { object, .. } | Request::Create(object) = &mut write.request
+        && let Some(data) = object.0.get_mut("data").and_then(Value::as_object_mut)
+    {
+        data.remove("b");
+    }
+    Verdict::Instead(Box::new(write))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_field_that_a_webhook_takes_out_is_named_and_not_sent_again_and_again() {
+    let world = World::with_guests(&["hostile"]).await;
+    let one = in_team(hostiles(), "one");
+    let mut primary = hostile("one", "");
+    primary["spec"] = told(&json!({"a": "1"}))["spec"].clone();
+    world.create(primary);
+    world.until_says(&one, "Ready", "True Reconciled").await;
+    world.meddler.before_writes(without_b);
+    world.patch(&one, &told(&json!({"a": "1", "b": "2"})));
+    world.until_says(&one, "Ready", "False SchemaDroppedFields").await;
+    let said = crate::things::condition(&world.get(&one), "Ready")["message"].to_string();
+    assert!(said.contains("ConfigMap team-a/one does not keep .data.b"), "{said}");
+    world.quiet().await;
+    let mark = world.cluster.mark();
+    for number in 0..5 {
+        world.touch(&one, &number.to_string());
+        world.quiet().await;
+    }
+    let child = |write: &windlass::cluster::memory::Recorded| write.target.kind.of.kind == "ConfigMap";
+    let written = world.writes_for("hostile", mark);
+    assert_eq!(written.iter().filter(|write| child(write)).count(), 0, "{written:#?}");
+    world.meddler.let_pass();
+    world.patch(&one, &told(&json!({"a": "1", "b": "3"})));
+    world.until_says(&one, "Ready", "True Reconciled").await;
+    assert_eq!(
+        world
+            .get(&in_team(crate::things::config_maps(), "one"))
+            .at(&["data", "b"]),
+        Some(&json!("3"))
+    );
 }

@@ -15,6 +15,7 @@ mod meddler;
 mod pipeline;
 mod disturbed;
 mod pauses;
+mod prune_guard;
 mod guests;
 mod bad_input;
 mod finalize;

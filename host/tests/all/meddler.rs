@@ -19,6 +19,8 @@ type Step = Box<dyn FnMut(&Write) -> Verdict + Send>;
 pub(crate) enum Verdict {
     /// It goes on to the cluster.
     Pass,
+    /// Another goes on in its place, as if a webhook had changed it.
+    Instead(Box<Write>),
     /// It fails like this, and never reaches the cluster.
     Fail(WriteError),
 }
@@ -102,6 +104,7 @@ impl Cluster for Meddler {
             .map(|step| step(write));
         match verdict {
             Some(Verdict::Fail(error)) => Err(error),
+            Some(Verdict::Instead(other)) => self.cluster.apply(&other).await,
             Some(Verdict::Pass) | None => self.cluster.apply(write).await,
         }
     }

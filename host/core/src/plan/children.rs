@@ -47,6 +47,7 @@ pub(super) fn plan(situation: &Situation<'_>, wanted: &ChildrenPlan) -> Plan {
     for child in &children {
         let step = child.step(situation);
         plan.confirm_primary |= step.restores_owner;
+        plan.corrected.extend(step.corrects.then(|| child.target.clone()));
         plan.blocked.extend(step.blocked);
         let writes = step
             .requests
@@ -72,6 +73,8 @@ struct Step {
     requests: Vec<Request>,
     blocked: Option<Blocked>,
     restores_owner: bool,
+    /// Nothing else is wanted than what was written last.
+    corrects: bool,
 }
 
 impl<'a> Child<'a> {
@@ -135,6 +138,11 @@ impl<'a> Child<'a> {
         if self.wanted.mode == WriteMode::ApplyOrRecreate && self.is_immutable(situation) {
             return self.recreate(object);
         }
+        let corrects = is_what_was_written_last(&intent, object);
+        if let Some(contested) = situation.contested.get(object.uid()).filter(|_| corrects) {
+            let message = format!("{} {}", self.target.reference(), contested.why);
+            return self.blocked(contested.reason, message, true);
+        }
         let restores_owner =
             is_controlled_by(&intent, situation.primary) && !is_controlled_by(object, situation.primary);
         let mut requests: Vec<Request> = take_over(object, &manager)
@@ -150,6 +158,7 @@ impl<'a> Child<'a> {
         Step {
             requests,
             restores_owner,
+            corrects,
             ..Step::default()
         }
     }
@@ -251,7 +260,11 @@ impl<'a> Child<'a> {
 
 /// The same intent was written last, and nobody has taken any of it since.
 fn is_as_wanted(intent: &Object, object: &Object, manager: &str) -> bool {
-    object.annotation(ANNOTATION_APPLIED) == intent.annotation(ANNOTATION_APPLIED)
+    is_what_was_written_last(intent, object)
         && !is_split(object, manager)
         && first_lost(intent, object, manager).is_none()
+}
+
+fn is_what_was_written_last(intent: &Object, object: &Object) -> bool {
+    object.annotation(ANNOTATION_APPLIED) == intent.annotation(ANNOTATION_APPLIED)
 }

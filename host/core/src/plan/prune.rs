@@ -7,6 +7,9 @@ use crate::reason::Reason;
 use crate::write::{Request, Target, Write};
 use std::cmp::Reverse;
 
+/// Finalizers by which garbage collection itself holds an object until its dependents are gone, or let go.
+const COLLECTORS: [&str; 2] = ["foregroundDeletion", "orphan"];
+
 /// Deletes of what is ours and not among the kept.
 ///
 /// A retained child is pruned like any other while its primary lives: it outlives the primary, not the guest's wish.
@@ -27,18 +30,32 @@ pub(super) fn everything(situation: &Situation<'_>) -> (Vec<Write>, Vec<Blocked>
     let mut going = Vec::new();
     for (_, target, child) in ours(situation).into_iter().filter(|(_, _, child)| !is_retained(child)) {
         if child.is_being_deleted() {
-            let message = conflict::still_going(&target, child);
-            going.push(Blocked {
-                target,
-                reason: Reason::Deleting,
-                message,
-                unwatched: false,
-            });
+            going.push(still_going(target, child));
         } else {
             prune.push(delete(situation, target, child));
         }
     }
     (prune, going)
+}
+
+/// Children that are on their way out and wait for finalizers of somebody's, the garbage collector's own aside (D-11).
+pub(super) fn waited_for(situation: &Situation<'_>) -> Vec<Blocked> {
+    let is_held = |child: &Object| child.finalizers().any(|finalizer| !COLLECTORS.contains(&finalizer));
+    ours(situation)
+        .into_iter()
+        .filter(|(_, _, child)| child.is_being_deleted() && is_held(child))
+        .map(|(_, target, child)| still_going(target, child))
+        .collect()
+}
+
+fn still_going(target: Target, child: &Object) -> Blocked {
+    let message = conflict::still_going(&target, child);
+    Blocked {
+        target,
+        reason: Reason::Deleting,
+        message,
+        unwatched: false,
+    }
 }
 
 /// Our children in the order in which they go.

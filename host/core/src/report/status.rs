@@ -30,17 +30,16 @@ pub(super) fn is_ready(ended: &Ended<'_>, verdict: &Verdict) -> bool {
     verdict.is_reconciled() && ready(given(ended).unwrap_or_default(), verdict).status == ConditionStatus::True
 }
 
-/// What has to be written for the status to say how the decision ended; nothing if it does.
-pub(super) fn writes(ended: &Ended<'_>, verdict: &Verdict) -> Vec<Write> {
+/// What has to be written for the status to say how the decision ended: the guest's fields, and the conditions.
+pub(super) fn writes(ended: &Ended<'_>, verdict: &Verdict) -> (Option<Write>, Option<Write>) {
     if !ended.manifest.writes_status || !ended.served.status_subresource || is_released(ended) {
-        return Vec::new();
+        return (None, None);
     }
     let conditions = match ended.served.conditions {
         ConditionsSchema::Plain => replaced_conditions(ended, verdict),
         ConditionsSchema::Keyed | ConditionsSchema::Absent => applied_conditions(ended, verdict),
     };
-    // The conditions first: replacing a plain list holds only for the resourceVersion that was seen.
-    conditions.into_iter().chain(guest_fields(ended)).collect()
+    (guest_fields(ended), conditions)
 }
 
 /// All our conditions as one apply, which takes off those that are given no more.

@@ -2,6 +2,7 @@
 
 use super::{Ended, Next, requeue};
 use crate::decision::{Decided, Failure, FailureKind};
+use crate::dropped::names_unknown_field;
 use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
 use crate::reason::Reason;
 use crate::rights::granting_command;
@@ -71,10 +72,12 @@ pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
             message,
             ..
         }) => unfinalized(ended, Reason::Invalid, message, Next::OnChange),
-        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done | Decided::Skipped(_) => unwritten(ended)
-            .or_else(|| outdated(ended))
-            .or_else(|| blocked(ended))
-            .unwrap_or_else(|| whole(ended)),
+        Decided::Outcome(_) | Decided::Proceed(_) | Decided::Done | Decided::Skipped(_) | Decided::Leaving => {
+            unwritten(ended)
+                .or_else(|| outdated(ended))
+                .or_else(|| blocked(ended))
+                .unwrap_or_else(|| whole(ended))
+        }
     }
 }
 
@@ -118,7 +121,13 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
         let place = [ended.primary.namespace().map(Into::into)];
         message += &format!("; grant it with `{}`", granting_command(ended.actor, &place));
     }
-    Some(Verdict::trouble(reason, message, Next::Backoff))
+    // A schema that lacks a field lacks it also the next time.
+    let is_lasting = |(_, error): &(&Applied, &WriteError)| self::reason(error) == Reason::SchemaDroppedFields;
+    let next = match failed.iter().all(is_lasting) {
+        true => Next::OnChange,
+        false => Next::Backoff,
+    };
+    Some(Verdict::trouble(reason, message, next))
 }
 
 /// Some write was planned from a view that is out of date. The next look may be fine, so nothing is said of it.
@@ -197,7 +206,9 @@ fn reason(error: &WriteError) -> Reason {
         WriteError::NotFound(_) => Reason::DependencyMissing,
         WriteError::Forbidden(text) if ADMISSION_SAYS.iter().any(|says| text.contains(says)) => Reason::ApplyRejected,
         WriteError::Forbidden(_) => Reason::ApplyForbidden,
+        WriteError::Invalid(text) if names_unknown_field(text) => Reason::SchemaDroppedFields,
         WriteError::Invalid(_) => Reason::ApplyRejected,
+        WriteError::Dropped(_) => Reason::SchemaDroppedFields,
         WriteError::Unavailable(_) => Reason::ClusterUnavailable,
         WriteError::Stale(_) => Reason::Waiting,
     }
@@ -207,6 +218,10 @@ fn reason(error: &WriteError) -> Reason {
 fn words(error: &WriteError) -> String {
     match error {
         WriteError::AlreadyExists => error.to_string(),
+        WriteError::Dropped(path) => format!(
+            "{path} was sent, and is not in what the API server made of it; add it to the schema of the kind, or have the guest leave \
+             it out"
+        ),
         WriteError::Conflict(text)
         | WriteError::Stale(text)
         | WriteError::NotFound(text)

@@ -6,8 +6,10 @@
 
 use crate::world::World;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
 use windlass_core::canonical::IntentKey;
+use windlass_core::contest::Contested;
 use windlass_core::decision::Decided;
 use windlass_core::key::ReconcilerId;
 use windlass_core::kind::ObjectRef;
@@ -29,6 +31,7 @@ pub(crate) struct Case {
     pub(crate) children: Vec<Object>,
     pub(crate) in_the_way: Vec<Object>,
     pub(crate) immutable: Vec<ObjectRef>,
+    pub(crate) contested: BTreeMap<String, Contested>,
     pub(crate) predecessors: Vec<ReconcilerId>,
     pub(crate) now: String,
     failed: Map<String, Value>,
@@ -48,6 +51,7 @@ impl Case {
             children: part(&all, "children"),
             in_the_way: part(&all, "inTheWay"),
             immutable: part(&all, "immutable"),
+            contested: part(&all, "contested"),
             predecessors: part(&all, "predecessors"),
             now: part(&all, "now"),
             failed: part(&all, "failed"),
@@ -67,6 +71,7 @@ impl Case {
             children: &self.children,
             in_the_way: &self.in_the_way,
             immutable: &self.immutable,
+            contested: &self.contested,
             adoption: Adoption {
                 from_field_managers: &self.policy.adopts_from,
                 predecessors: &self.predecessors,

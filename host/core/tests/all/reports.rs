@@ -38,12 +38,12 @@ fn settle(case: &mut Case, decided: &Decided) -> (Report, usize) {
     let plan = case.plan(decided);
     let report = case.report(decided, &plan);
     let mut world = World::with(vec![case.primary.clone()]);
-    report
-        .writes
+    let writes: Vec<_> = report.fields.iter().chain(&report.conditions).collect();
+    writes
         .iter()
         .for_each(|write| assert!(world.carry_out(write), "{write:?}"));
     case.primary = world.objects.remove(0);
-    let writes = report.writes.len();
+    let writes = writes.len();
     (report, writes)
 }
 

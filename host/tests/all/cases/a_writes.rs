@@ -65,3 +65,22 @@ async fn a_05_output_from_a_hash_map_is_written_once() {
     assert_eq!(world.get(&child), first, "100 decisions later it is the same object");
     assert_eq!(world.writes_for("hostile", mark), [], "and nothing was ever written");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_08_a_counter_that_the_schema_drops_is_asked_no_more_than_three_times() {
+    let world = World::with_guests(&["hostile"]).await;
+    let taken = world.decisions("hostile", "Decided");
+    world.create(hostile("one", "attempts"));
+    let one = in_team(hostiles(), "one");
+    world.until_says(&one, "Ready", "False SchemaDroppedFields").await;
+    // It asks to be called again each second.
+    window(2_500).await;
+    let calls = world.decisions("hostile", "Decided") - taken;
+    assert!(calls <= 3, "{calls} calls");
+    let told = world.events("one");
+    assert!(
+        told.len() == 1 && told[0].starts_with("SchemaDroppedFields: ") && told[0].contains(".status.attempts"),
+        "{told:?}"
+    );
+    assert_eq!(world.get(&one).at(&["status", "attempts"]), None);
+}

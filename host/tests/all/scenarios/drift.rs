@@ -1,7 +1,7 @@
 //! Somebody else changes what a guest wants.
 
-use super::play::Play;
-use anyhow::Result;
+use super::play::{Play, condition};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 const IMAGE: &str = "/spec/template/spec/containers/0/image";
@@ -86,5 +86,31 @@ pub(super) async fn a_stranger_in_the_way_is_left_alone_and_named(play: &Play) -
     play.delete(&play.at("Deployment", "web-deploy")).await?;
     play.reconciled("Nginx", "web").await?;
     play.look("out of the way").await;
+    Ok(())
+}
+
+/// Somebody scales each time it is put right: after a few rounds that is left to them for a while, and they are named.
+pub(super) async fn a_fight_over_replicas_is_slowed_down_and_names_who_fights(play: &Play) -> Result<()> {
+    play.nginx("web", 2).await?;
+    let deployment = play.at("Deployment", "web-deploy");
+    for replicas in 3..8 {
+        play.stage
+            .scale(&deployment, replicas)
+            .await
+            .map_err(anyhow::Error::msg)?;
+        play.until(&deployment, "/spec/replicas", 2).await?;
+    }
+    play.stage.scale(&deployment, 9).await.map_err(anyhow::Error::msg)?;
+    let told = play.told("Nginx", "web", "OwnershipConflict").await?;
+    let said = condition(&told, "Ready")["message"].to_string();
+    ensure!(said.contains("kubectl (.spec.replicas)"), "{said}");
+    play.until(&deployment, "/spec/replicas", 9).await?;
+    play.look("left to them").await;
+    // What its owner wants now is no part of the fight.
+    play.patch(&play.at("Nginx", "web"), json!({"spec": {"replicas": 4}}))
+        .await?;
+    play.until(&deployment, "/spec/replicas", 4).await?;
+    play.reconciled("Nginx", "web").await?;
+    play.look("wanted anew").await;
     Ok(())
 }

@@ -94,6 +94,7 @@ fn said(result: Result<Object, WriteError>) -> Result<Value, String> {
         | WriteError::NotFound(words)
         | WriteError::Forbidden(words)
         | WriteError::Invalid(words)
+        | WriteError::Dropped(words)
         | WriteError::Unavailable(words) => words,
     })
 }

@@ -80,6 +80,8 @@ scenarios! {
     drift::a_stripped_mark_of_the_host_is_put_back,
     drift::a_deleted_deployment_comes_back,
     drift::a_stranger_in_the_way_is_left_alone_and_named,
+    drift::a_fight_over_replicas_is_slowed_down_and_names_who_fights,
+    refused::a_08_a_status_field_that_the_schema_lacks_is_named,
     names::j_01_long_names_get_their_deployments,
     names::j_02_names_that_begin_alike_do_not_collide,
     names::equal_names_in_two_namespaces_do_not_collide,

@@ -26,6 +26,23 @@ pub(super) async fn i_01_ready_never_belongs_to_an_older_generation(play: &Play)
     Ok(())
 }
 
+pub(super) async fn a_08_a_status_field_that_the_schema_lacks_is_named(play: &Play) -> Result<()> {
+    let primary = play.at("Hostile", "web");
+    play.create(&play.object("Hostile", "web", &json!({"behaviour": "attempts"})))
+        .await?;
+    let told = play.told("Hostile", "web", "SchemaDroppedFields").await?;
+    let ready = condition(&told, "Ready");
+    ensure!(
+        ready["status"] == "False" && ready["message"].to_string().contains(".status.attempts"),
+        "Ready is {ready}"
+    );
+    play.look("dropped").await;
+    play.patch(&primary, json!({"spec": {"behaviour": "good"}})).await?;
+    play.reconciled("Hostile", "web").await?;
+    play.look("cured").await;
+    Ok(())
+}
+
 /// Refuses Deployments of more than five replicas; a quota counts only how many Deployments there are.
 fn policy(namespace: &str) -> Value {
     let metadata = json!({"name": namespace});
