@@ -22,6 +22,8 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("told", told::decide),
     // Counts its own runs in `.status.attempts`, each second anew, up to five.
     ("attempts", attempts),
+    // A Job that runs once for each `spec.farewell`.
+    ("run-once", run_once),
     // Three ConfigMaps, two of them named like the primary with a number.
     ("three", three),
     // No child, on purpose.
@@ -386,4 +388,34 @@ fn attempts(_: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
         0..5 => outcome.requeue_after(Duration::from_secs(1)),
         _ => outcome,
     })
+}
+
+/// A Job that is to run once for each text in `spec.farewell`, and is no more asked for when its completion is in the status: that
+/// its TTL has removed it by then is no reason to run it again (D-13).
+fn run_once(context: &Context<Settings>, primary: &Primary) -> Result<Outcome, Stop> {
+    let name = &primary.metadata.name;
+    let done = json!({"done": primary.spec.farewell});
+    let job = context
+        .children
+        .iter()
+        .find_map(|child| serde_json::from_str::<Value>(child).ok());
+    let conditions = job.as_ref().and_then(|job| job["status"]["conditions"].as_array());
+    let completed = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Complete" && condition["status"] == "True");
+    let args = json!([primary.spec.farewell.to_string()]);
+    let is_of_now = |job: &Value| job["spec"]["template"]["spec"]["containers"][0]["args"] == args;
+    if primary.status["told"] == done || completed && job.as_ref().is_some_and(is_of_now) {
+        return Ok(Outcome::unchanged().status(&json!({"told": done})));
+    }
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": name, "namespace": primary.metadata.namespace},
+        "spec": {
+            "ttlSecondsAfterFinished": 1,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "once", "image": "once:1", "args": args}]}},
+        },
+    });
+    Ok(Outcome::exactly([Child::new(&job).or_recreate()]))
 }

@@ -182,9 +182,9 @@ pub(super) fn standing(status: &ReconcilerStatus, awaited: &Awaited) -> Standing
         .conditions
         .iter()
         .any(|condition| condition.type_ == "Ready" && condition.status == "True");
-    // That some primaries fail is said at the end, and nothing that waiting for this module would cure.
-    let only_decisions_fail = first.is_some_and(|first| first.reason == "DecisionsFailing");
-    if runs && (ready && first.is_none() || only_decisions_fail) {
+    // That some primaries fail, or have deletions held, is said at the end, and nothing that waiting for this module would cure.
+    let is_up = first.is_some_and(|first| matches!(first.reason.as_str(), "DecisionsFailing" | "PruneHeld"));
+    if runs && (ready && first.is_none() || is_up) {
         return Standing::Runs;
     }
     match (&status.refused, first) {

@@ -2,6 +2,7 @@
 
 use super::assemble::{self, Assembled};
 use super::contests;
+use super::ending;
 use super::predecessors;
 use super::prune;
 use super::send::send;
@@ -173,7 +174,14 @@ impl Run<'_> {
 
     /// Sends one write; true if it was done, or is no longer needed.
     async fn write(&mut self, write: &Write) -> bool {
-        let error = match send(self.host, self.activation, &PrimaryName::of(self.primary), write).await {
+        let sent = match ending::refusal(self.host, self.activation, write) {
+            Some(refusal) => Err(refusal),
+            None => send(self.host, self.activation, &PrimaryName::of(self.primary), write).await,
+        };
+        if let Err(error) = &sent {
+            ending::note(self.host, self.activation, write, error);
+        }
+        let error = match sent {
             Ok(Some(returned)) if contests::is_dropped(self.host, self.activation, write, &returned) && !self.last => {
                 self.learnt.refreshed = true;
                 return false;

@@ -10,6 +10,7 @@ mod secret_values;
 mod decide;
 mod carry_out;
 mod contests;
+mod ending;
 mod prune;
 mod predecessors;
 mod faults;

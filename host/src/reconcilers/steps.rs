@@ -126,6 +126,7 @@ pub(super) async fn take(
             unfinalized: Mutex::default(),
             breaker: Mutex::default(),
             contests: Mutex::default(),
+            ending: Mutex::default(),
         },
         &leaving,
     ))

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::time::Instant;
 use windlass_core::breaker::Breaker;
 use windlass_core::canonical::IntentKey;
@@ -74,6 +75,8 @@ pub struct Activation {
     /// Which children are put right again and again. Fresh with every activation, since another module may leave alone what this
     /// one fights over.
     pub(crate) contests: Mutex<Contests>,
+    /// Namespaces that take nothing new, and when they said so since the host's start.
+    pub(crate) ending: Mutex<HashMap<String, Duration>>,
     /// Writes that are under way, by the primary they are for.
     pub(crate) writes: Mutex<HashMap<PrimaryName, Write>>,
     /// When it was taken up.
@@ -175,6 +178,11 @@ impl Activation {
     /// Which children are put right again and again.
     pub(crate) fn contests(&self) -> MutexGuard<'_, Contests> {
         self.contests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Namespaces that take nothing new.
+    pub(crate) fn ending(&self) -> MutexGuard<'_, HashMap<String, Duration>> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failures(&self) -> MutexGuard<'_, HashMap<PrimaryName, (String, FinalizeFailures)>> {

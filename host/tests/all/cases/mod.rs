@@ -3,6 +3,7 @@
 mod a_writes;
 mod c_views;
 mod d_deletion;
+mod d_going;
 mod d_whole;
 mod e_containment;
 mod f_modules;
