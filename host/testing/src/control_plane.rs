@@ -192,13 +192,25 @@ impl ControlPlane {
         self.kubectl_with_input(arguments, "").await
     }
 
+    /// Runs kubectl with another kubeconfig, such as one that leads through a proxy.
+    ///
+    /// # Errors
+    /// Like [`ControlPlane::kubectl`].
+    pub async fn kubectl_with(&self, kubeconfig: &Path, arguments: &[&str]) -> Result<String> {
+        self.run_kubectl(kubeconfig, arguments, "").await
+    }
+
     /// Runs kubectl as admin with this text as standard input.
     ///
     /// # Errors
     /// Like [`ControlPlane::kubectl`].
     pub async fn kubectl_with_input(&self, arguments: &[&str], input: &str) -> Result<String> {
+        self.run_kubectl(&self.kubeconfig, arguments, input).await
+    }
+
+    async fn run_kubectl(&self, kubeconfig: &Path, arguments: &[&str], input: &str) -> Result<String> {
         let mut kubectl = Command::new(self.directory.join("kubectl"));
-        kubectl.arg("--kubeconfig").arg(&self.kubeconfig).args(arguments);
+        kubectl.arg("--kubeconfig").arg(kubeconfig).args(arguments);
         // Otherwise it keeps what it learned about an API server in the home folder, for ports that others reuse.
         kubectl.arg("--cache-dir").arg(self.directory.join("kubectl-cache"));
         output(kubectl, input).await

@@ -83,6 +83,25 @@ impl InClusterEnvironment {
         })
     }
 
+    /// The same account by another way in, such as a fault proxy that has the certificate of the API server. Files of its own
+    /// go into `directory`.
+    ///
+    /// # Errors
+    /// When the files cannot be copied, or the address is not of the form `https://host:port`.
+    pub fn by_way_of(&self, server: &str, directory: &Path) -> Result<Self> {
+        let read = |name: &str| {
+            let path = self.files().join(name);
+            fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+        };
+        Self::prepare(
+            directory,
+            server,
+            &read("ca.crt")?,
+            &read("namespace")?,
+            &read("token")?,
+        )
+    }
+
     /// Where the ServiceAccount's files come from in processes started with this.
     #[must_use]
     pub fn mounting(&self) -> Mounting {

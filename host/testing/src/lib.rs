@@ -28,6 +28,9 @@
 //! # }
 //! ```
 //!
+//! [`fault_proxy`] stands between a host and the API server where a test needs a bad day; `windlass-fault-proxy --help` is the
+//! same by hand, in front of any cluster.
+//!
 //! # Guarantees
 //! Whatever is started here ends with the value that stands for it, and also when the test process is killed: each
 //! process watches the other end of a pipe that only the test process holds.
@@ -44,11 +47,15 @@ mod in_cluster;
 
 mod host_process;
 
+mod serving;
+pub mod fault_proxy;
+
 pub mod product;
 pub mod walk;
 
 pub use audit::{AuditLog, Mark, Request, Requests};
 pub use control_plane::ControlPlane;
 pub use eventually::eventually;
+pub use fault_proxy::FaultProxy;
 pub use host_process::{HostCommand, HostProcess};
 pub use in_cluster::{InClusterEnvironment, Mounting};
