@@ -288,8 +288,11 @@ impl Metrics {
             Some(WriteError::NotFound(_)) => "NotFound",
             Some(WriteError::Forbidden(_)) => "Forbidden",
             Some(WriteError::Invalid(_)) => "Invalid",
+            Some(WriteError::Refused(_)) => "Refused",
             Some(WriteError::Unavailable(_)) => "Unavailable",
             Some(WriteError::Dropped(_)) => "Dropped",
+            Some(WriteError::Busy { .. }) => "Busy",
+            Some(WriteError::Unanswered(_)) => "Unanswered",
         };
         self.writes.get_or_create(&WriteLabels { verb, result }).inc();
     }

@@ -49,6 +49,8 @@ pub enum Ended {
     After(Duration),
     /// Failed: wanted again after the key's growing delay.
     Failed,
+    /// Failed, and of no use before this long: wanted again then, or soon after, so that not all come at once.
+    NotBefore(Duration),
 }
 
 /// A queue of keys.
@@ -174,6 +176,13 @@ impl<K: Queued> Queue<K> {
                 let delay = self.backoff.delay(*failures, jitter);
                 if !again {
                     state.delay(key.clone(), delay);
+                }
+            }
+            Ended::NotBefore(wait) => {
+                state.failures.entry(key.clone()).or_insert(1);
+                let spread = (wait / 4).min(self.backoff.cap);
+                if !again {
+                    state.delay(key.clone(), wait + spread.mul_f64(jitter.clamp(0.0, 1.0)));
                 }
             }
             Ended::Done => {

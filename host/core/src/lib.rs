@@ -20,6 +20,7 @@ pub mod canonical;
 pub mod manifest;
 pub mod decision;
 pub mod policy;
+pub mod answer;
 pub mod write;
 pub mod reason;
 

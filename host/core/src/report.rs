@@ -4,6 +4,9 @@
 
 mod status;
 mod verdict;
+mod again;
+
+pub use again::again;
 
 use crate::conditions::find;
 use crate::decision::{Decided, GuestEvent, Severity};
@@ -78,6 +81,23 @@ pub enum Next {
     After(Duration),
     /// After the growing delay of its key.
     Backoff,
+    /// It failed, and is not tried before this long: the API server asked for that, or refuses it for good.
+    NotBefore(Duration),
+}
+
+impl Next {
+    /// When two things are to be done, the sooner of both.
+    #[must_use]
+    pub fn sooner(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::OnChange, next) | (next, Self::OnChange) => next,
+            (Self::Backoff, _) | (_, Self::Backoff) => Self::Backoff,
+            (Self::After(one), Self::After(other)) => Self::After(one.min(other)),
+            (Self::After(one) | Self::NotBefore(one), Self::After(other) | Self::NotBefore(other)) => {
+                Self::NotBefore(one.min(other))
+            }
+        }
+    }
 }
 
 /// The last stage's value.

@@ -1,11 +1,13 @@
 //! Describes API requests so exactly that whoever carries them out has no choice left.
 
+use crate::answer::Verb;
 use crate::decision::Propagation;
 use crate::key::ReconcilerId;
 use crate::kind::{KindInfo, ObjectRef};
 use crate::object::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Duration;
 
 /// As whom a request is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -92,6 +94,19 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// What the API server is asked.
+    pub fn verb(&self) -> Verb {
+        match self {
+            Self::Create(_) => Verb::Create,
+            Self::Apply { .. } => Verb::Apply,
+            Self::JsonPatch(_) => Verb::JsonPatch,
+            Self::MergePatch(_) => Verb::MergePatch,
+            Self::Delete { .. } => Verb::Delete,
+        }
+    }
+}
+
 /// One API write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,15 +143,31 @@ pub enum WriteError {
     /// 403: the identity lacks a right, or admission forbids it.
     #[error("forbidden: {0}")]
     Forbidden(String),
-    /// 400 or 422: the server refuses the content.
+    /// 400, 413 or 422: the server refuses the content, and will again.
     #[error("refused by the API server: {0}")]
     Invalid(String),
     /// It was taken, and the API server made of it something without this field that was sent.
     #[error("taken without {0}, which was sent")]
     Dropped(String),
-    /// 429, 5xx, no connection, time-out: worth trying again as it is.
+    /// Refused as things are; code and reason do not tell whether for good. A `test` of a JSON patch that fails, or a 500 that
+    /// gives no reason.
+    #[error("refused by the API server: {0}")]
+    Refused(String),
+    /// 5xx, or a token that is being renewed: worth trying again as it is.
     #[error("API server unavailable: {0}")]
     Unavailable(String),
+    /// The server asks to wait: 429 or 503 with `Retry-After`.
+    #[error("API server busy: {words}")]
+    Busy {
+        /// As long as it asks.
+        wait: Duration,
+        /// Its words.
+        words: String,
+    },
+    /// No answer came, or one that leaves open whether it was done: the live object has to be looked at before it is written
+    /// again.
+    #[error("API server unavailable: {0}")]
+    Unanswered(String),
 }
 
 /// What became of one write.

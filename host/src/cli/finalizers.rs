@@ -121,7 +121,7 @@ async fn take_off(person: &Person, kind: &KindInfo, seen: &Object, reconciler: R
         // A test of the patch that fails is not told from content that is refused; whether it changed, is.
         if !matches!(
             error,
-            WriteError::Conflict(_) | WriteError::Stale(_) | WriteError::Invalid(_)
+            WriteError::Conflict(_) | WriteError::Stale(_) | WriteError::Invalid(_) | WriteError::Refused(_)
         ) {
             return Err(error.to_string());
         }

@@ -149,7 +149,7 @@ impl Person {
         let has_tests = matches!(request, Request::JsonPatch(_));
         let written = self.write(target, request).await.map_err(|error| match error {
             // A test that fails is answered like content that is refused.
-            WriteError::Invalid(words) if has_tests => WriteError::Stale(words),
+            WriteError::Invalid(words) | WriteError::Refused(words) if has_tests => WriteError::Stale(words),
             error => error,
         });
         let object = written.map_err(|error| self.unwritten(target, &error))?;

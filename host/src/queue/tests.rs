@@ -94,6 +94,25 @@ async fn a_change_ends_the_delay_and_success_ends_its_growth() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn l_01_a_key_comes_back_when_the_server_asked_for_and_not_all_at_once() {
+    let queue = queue();
+    let keys = [("a", 0.0), ("b", 1.0)].map(|(name, jitter)| (key("nginx", name), jitter));
+    for (key, jitter) in &keys {
+        queue.add(key.clone());
+        assert_eq!(queue.next().await.as_ref(), Some(key));
+        queue.ended(key, Ended::NotBefore(Duration::from_secs(20)), *jitter);
+    }
+    let before = Instant::now();
+    assert_eq!(queue.next().await.as_ref(), Some(&keys[0].0));
+    assert_eq!(before.elapsed().as_secs(), 20);
+    assert_eq!(queue.next().await.as_ref(), Some(&keys[1].0));
+    assert_eq!(before.elapsed().as_secs(), 25, "spread, and never sooner than asked");
+    queue.ended(&keys[0].0, Ended::NotBefore(Duration::from_secs(20)), 0.0);
+    queue.add(keys[0].0.clone());
+    assert_eq!(next(&queue).await.as_deref(), Some("a"), "a change ends the wait");
+}
+
 /// A lane in which `old` failed before it is paused, for a second for fresh keys and four for the others.
 async fn paused() -> Queue<Key> {
     let queue = queue();

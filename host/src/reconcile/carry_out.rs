@@ -206,7 +206,7 @@ impl Run<'_> {
         }
         let stale = match (&write.request, error) {
             (_, WriteError::AlreadyExists | WriteError::Conflict(_)) => true,
-            (Request::JsonPatch(_), WriteError::Invalid(_)) => true,
+            (Request::JsonPatch(_), WriteError::Invalid(_) | WriteError::Refused(_)) => true,
             (Request::Apply { .. }, WriteError::Invalid(_)) => {
                 let target = write.target.reference();
                 if may_recreate(self.decided, &target) && !self.learnt.immutable.contains(&target) {

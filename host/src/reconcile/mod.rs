@@ -5,6 +5,7 @@
 //! ```
 //! All thinking is done before the first write; status is the last thing written, also after a failure.
 
+mod look;
 mod assemble;
 mod secret_values;
 mod decide;
@@ -33,6 +34,10 @@ pub async fn reconcile(host: &Host, key: &Key) -> Ended {
     };
     if activation.is_leaving() {
         return Ended::Done;
+    }
+    if let Err(error) = look::look(host, &activation, key).await {
+        tracing::warn!(%key, "what became of a write cannot be looked at: {error}");
+        return Ended::Failed;
     }
     let assembled = match assemble::assemble(host, &activation, key).await {
         Ok(Some(assembled)) => assembled,

@@ -14,7 +14,10 @@ use windlass_core::key::PrimaryName;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
 use windlass_core::report::{self, Next};
-use windlass_core::write::{Applied, Identity, Request, Write, WriteError};
+use windlass_core::write::{Applied, Identity, Request, Target, Write, WriteError};
+
+/// How often a status that somebody else was faster to write is written again at once.
+const STATUS_LOOKS: usize = 4;
 
 /// Writes what is to be told; gives the end of this run.
 pub(super) async fn tell(
@@ -37,28 +40,21 @@ pub(super) async fn tell(
         now: &now,
     };
     let mut report = report::report(&ended);
-    let mut written = true;
+    let mut written = Ok(());
+    let (mut primary, mut applied) = (carried.primary.clone(), carried.applied.clone());
     if let Some(fields) = report.fields.take() {
-        let told = write_fields(host, activation, &assembled.name, &fields).await;
-        let (primary, applied) = match told {
-            Told::As(primary) => (
-                primary.unwrap_or_else(|| carried.primary.clone()),
-                carried.applied.clone(),
-            ),
-            Told::Refused(refused) => {
-                let applied = carried.applied.iter().cloned().chain([refused]);
-                (carried.primary.clone(), applied.collect())
+        match write_fields(host, activation, &assembled.name, &fields).await {
+            Told::As(told) => primary = told.unwrap_or(primary),
+            Told::Refused(refused) => applied.push(refused),
+            Told::Later(error) => {
+                written = Err(error);
             }
-            Told::Later => {
-                written = false;
-                (carried.primary.clone(), carried.applied.clone())
-            }
-        };
+        }
         // The conditions speak of the fields too, and of the object as it is with them.
         report = report::report(&report::Ended {
             primary: &primary,
             applied: &applied,
-            ..ended
+            ..ended.clone()
         });
     }
     let standing = Standing::new(report.ready, report.reason, &report.message);
@@ -71,8 +67,21 @@ pub(super) async fn tell(
     }
     let before = host.note(&activation.id, assembled.name.clone(), &standing);
     let told = before.as_ref() == Some(&standing);
-    if let Some(conditions) = report.conditions.as_ref().filter(|_| written) {
-        written = write_conditions(host, activation, &assembled.name, conditions).await;
+    if written.is_ok() {
+        written = write_conditions(host, activation, &assembled.name, report.conditions.as_ref()).await;
+    }
+    for _ in 0..STATUS_LOOKS {
+        // Somebody wrote in between: what is to be told is the same, and the decision is not taken again for it (B-11).
+        let Err(WriteError::Conflict(_)) = &written else { break };
+        let Some(live) = unchanged(host, activation, &primary).await else {
+            break;
+        };
+        let again = report::report(&report::Ended {
+            primary: &live,
+            applied: &applied,
+            ..ended.clone()
+        });
+        written = write_conditions(host, activation, &assembled.name, again.conditions.as_ref()).await;
     }
     for event in &report.events {
         let identity = if event.from_guest {
@@ -90,11 +99,22 @@ pub(super) async fn tell(
             events::write(host, identity, &assembled.primary, event).await;
         }
     }
-    match (written, report.next) {
-        (false, _) | (true, Next::Backoff) => Ended::Failed,
-        (true, Next::OnChange) => Ended::Done,
-        (true, Next::After(delay)) => Ended::After(delay),
+    match report.next.sooner(report::again(written.as_ref().err())) {
+        Next::Backoff => Ended::Failed,
+        Next::NotBefore(delay) => Ended::NotBefore(delay),
+        Next::OnChange => Ended::Done,
+        Next::After(delay) => Ended::After(delay),
     }
+}
+
+/// The live primary, if it is still what was decided about.
+async fn unchanged(host: &Host, activation: &Activation, primary: &Object) -> Option<Object> {
+    let target = Target::of(&activation.manifest.primary.kind, primary);
+    let live = host.cluster.get(&target).await.ok()??;
+    let is_same = live.uid() == primary.uid()
+        && live.generation() == primary.generation()
+        && live.is_being_deleted() == primary.is_being_deleted();
+    is_same.then_some(live)
 }
 
 /// Whether the guest has not said too much about a primary already.
@@ -114,7 +134,7 @@ enum Told {
     /// They cannot be, and the conditions say why.
     Refused(Applied),
     /// It has to be tried again.
-    Later,
+    Later(WriteError),
 }
 
 async fn write_fields(host: &Host, activation: &Activation, primary: &PrimaryName, write: &Write) -> Told {
@@ -130,10 +150,10 @@ async fn write_fields(host: &Host, activation: &Activation, primary: &PrimaryNam
             None => Told::As(Some(object)),
         },
         Ok(None) | Err(WriteError::NotFound(_)) => Told::As(None),
-        Err(error @ (WriteError::Invalid(_) | WriteError::Conflict(_) | WriteError::Forbidden(_))) => refused(error),
+        Err(error @ (WriteError::Invalid(_) | WriteError::Refused(_) | WriteError::Conflict(_) | WriteError::Forbidden(_))) => refused(error),
         Err(error) => {
             not_written(activation, write, &error);
-            Told::Later
+            Told::Later(error)
         }
     }
 }
@@ -145,13 +165,19 @@ fn dropped(write: &Write, returned: &Object) -> Option<String> {
     }
 }
 
-/// Writes the conditions; false if it has to be tried again.
-async fn write_conditions(host: &Host, activation: &Activation, primary: &PrimaryName, write: &Write) -> bool {
+/// Writes the conditions, if there are any to write; an error where that has to be tried again.
+async fn write_conditions(
+    host: &Host,
+    activation: &Activation,
+    primary: &PrimaryName,
+    write: Option<&Write>,
+) -> Result<(), WriteError> {
+    let Some(write) = write else { return Ok(()) };
     match send(host, activation, primary, write).await {
-        Ok(_) | Err(WriteError::NotFound(_)) => true,
+        Ok(_) | Err(WriteError::NotFound(_)) => Ok(()),
         Err(error) => {
             not_written(activation, write, &error);
-            false
+            Err(error)
         }
     }
 }

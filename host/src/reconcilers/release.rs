@@ -221,7 +221,9 @@ async fn let_go(
                 Err(error) => {
                     let reason = match error {
                         WriteError::Forbidden(_) => Reason::ApplyForbidden,
-                        WriteError::Unavailable(_) => Reason::ClusterUnavailable,
+                        WriteError::Unavailable(_) | WriteError::Busy { .. } | WriteError::Unanswered(_) => {
+                            Reason::ClusterUnavailable
+                        }
                         _ => Reason::ApplyRejected,
                     };
                     let message = format!("{} could not be released: {error}; {by_hand}", primary.reference());

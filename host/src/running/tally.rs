@@ -8,6 +8,7 @@ use windlass_core::guard::Prunes;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::text::cut;
+use windlass_core::write::Target;
 
 /// How a primary stands after its last decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +31,15 @@ pub struct Tally {
     /// The last failure, kept while that primary still fails.
     last_failure: Option<(PrimaryName, String)>,
     /// What is left of Events of the guest's own, for primaries about which it had some.
+<<<<<<< HEAD
     events: HashMap<PrimaryName, Budget>,
     /// What was deleted lately because a primary wanted it no more, and what of that is held.
     pub(crate) prunes: Prunes,
+=======
+    events: HashMap<PrimaryName, EventBudget>,
+    /// What own writes went to that had no answer, and was not looked at since, by primary.
+    doubts: HashMap<PrimaryName, Vec<Target>>,
+>>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
 }
 
 impl Tally {
@@ -50,7 +57,34 @@ impl Tally {
     pub fn forget(&mut self, primary: &PrimaryName) {
         self.standings.remove(primary);
         self.events.remove(primary);
+<<<<<<< HEAD
         self.prunes.forget(primary);
+=======
+        self.doubts.remove(primary);
+    }
+
+    /// Notes that a write to this object had no answer: nobody knows what is there now.
+    pub fn doubt(&mut self, primary: &PrimaryName, target: &Target) {
+        let doubts = self.doubts.entry(primary.clone()).or_default();
+        if !doubts.contains(target) {
+            doubts.push(target.clone());
+        }
+    }
+
+    /// What is to be looked at before it is written again.
+    pub fn doubts(&self, primary: &PrimaryName) -> Vec<Target> {
+        self.doubts.get(primary).cloned().unwrap_or_default()
+    }
+
+    /// Notes that an object was looked at.
+    pub fn looked_at(&mut self, primary: &PrimaryName, target: &Target) {
+        if let Some(doubts) = self.doubts.get_mut(primary) {
+            doubts.retain(|other| other != target);
+            if doubts.is_empty() {
+                self.doubts.remove(primary);
+            }
+        }
+>>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
     }
 
     /// Whether one more Event of the guest's own may be written about a primary, `now` since the host's start.

@@ -3,7 +3,13 @@
 use crate::meddler::Verdict;
 use crate::things::{account, deployments, hostile, hostiles, in_team, nginx, nginxes, object, says};
 use crate::world::{World, window};
+<<<<<<< HEAD
 use serde_json::{Value, json};
+=======
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+>>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
 use windlass_core::decision::Propagation;
 use windlass_core::kind::ObjectRef;
 use windlass_core::write::{Request, Write, WriteError};
@@ -222,6 +228,7 @@ async fn a_change_that_an_own_write_brings_before_its_watch_is_not_lost() {
     world.until_says(&web(), "Ready", "True Reconciled").await;
 }
 
+<<<<<<< HEAD
 /// A child of the primary `one` with this data.
 fn told(data: &Value) -> Value {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{name}"}, "data": data});
@@ -269,5 +276,63 @@ async fn a_field_that_a_webhook_takes_out_is_named_and_not_sent_again_and_again(
             .get(&in_team(crate::things::config_maps(), "one"))
             .at(&["data", "b"]),
         Some(&json!("3"))
+=======
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_write_without_an_answer_went_to_is_looked_at_before_it_is_written_again() {
+    let world = World::with_guests(&["nginx"]).await;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
+    world.meddler.before_writes(move |write| {
+        if write.target.kind.of != deployments() {
+            return Verdict::Pass;
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+        Verdict::Swallow
+    });
+    // Neither the watch nor a look says what became of it.
+    world.meddler.hold_back(deployments());
+    world.meddler.fail_reads_of(deployments());
+    world.create(nginx("web", 2));
+    world.until_says(&web(), "Ready", "False ClusterUnavailable").await;
+    let first = world.get(&web_deploy());
+    window(2500).await;
+    assert_eq!(sent.load(Ordering::Relaxed), 1, "not sent again unseen");
+    world.meddler.let_reads_pass();
+    world.until_says(&web(), "Ready", "True Reconciled").await;
+    assert_eq!(sent.load(Ordering::Relaxed), 1, "it was there");
+    assert_eq!(world.get(&web_deploy()).uid(), first.uid());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b_11_a_status_that_somebody_else_was_faster_to_write_costs_no_decision() {
+    let world = converged().await;
+    let (mark, taken) = (world.cluster.mark(), world.decisions("nginx", "Decided"));
+    let mut left = 3;
+    world.meddler.before_writes(move |write| {
+        if left > 0 && write.subresource == windlass_core::write::Subresource::Status && write.target.name == "web" {
+            left -= 1;
+            return Verdict::Fail(WriteError::Conflict("the object has been modified".into()));
+        }
+        Verdict::Pass
+    });
+    world.patch(&web(), &json!({"spec": {"replicas": 5}}));
+    world
+        .until("the status is of the new spec", || {
+            let web = world.get(&web());
+            web.at(&["status", "observedGeneration"])
+                .and_then(serde_json::Value::as_i64)
+                == web.generation()
+        })
+        .await;
+    world.quiet().await;
+    assert_eq!(world.decisions("nginx", "Decided"), taken + 1);
+    let of_child = |write: &windlass::cluster::memory::Recorded| write.target.kind.of == deployments();
+    let written = world.writes_for("nginx", mark);
+    // Taken over at its first change, and applied.
+    assert_eq!(
+        written.iter().filter(|write| of_child(write)).count(),
+        2,
+        "{written:#?}"
+>>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
     );
 }

@@ -23,6 +23,8 @@ pub(crate) enum Verdict {
     Instead(Box<Write>),
     /// It fails like this, and never reaches the cluster.
     Fail(WriteError),
+    /// It is done, and its answer never comes.
+    Swallow,
 }
 
 /// A cluster in memory with somebody in between. Clones are the same.
@@ -61,6 +63,11 @@ impl Meddler {
     /// Lets no object of a kind be read.
     pub(crate) fn fail_reads_of(&self, kind: KindRef) {
         *self.unreadable.lock().unwrap() = Some(kind);
+    }
+
+    /// Lets everything be read again.
+    pub(crate) fn let_reads_pass(&self) {
+        *self.unreadable.lock().unwrap() = None;
     }
 
     /// Holds back what the watches of a kind have to say.
@@ -104,7 +111,15 @@ impl Cluster for Meddler {
             .map(|step| step(write));
         match verdict {
             Some(Verdict::Fail(error)) => Err(error),
+<<<<<<< HEAD
             Some(Verdict::Instead(other)) => self.cluster.apply(&other).await,
+=======
+            Some(Verdict::Swallow) => {
+                // Whatever it was.
+                let _ = self.cluster.apply(write).await;
+                Err(WriteError::Unanswered("no answer within 30 s".into()))
+            }
+>>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
             Some(Verdict::Pass) | None => self.cluster.apply(write).await,
         }
     }

@@ -1,6 +1,6 @@
 //! Puts the end of a decision in one reason, one sentence and the time of the next one.
 
-use super::{Ended, Next, requeue};
+use super::{Ended, Next, again, requeue};
 use crate::decision::{Decided, Failure, FailureKind};
 use crate::dropped::names_unknown_field;
 use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
@@ -11,7 +11,9 @@ use crate::write::{Applied, WriteError};
 /// At most this many objects are named in one message.
 const LISTED: usize = 5;
 
-/// What admission says where it refuses with the same 403 as a missing right does.
+/// What admission says. Its code and reason do not tell it from a missing right (403) or from content that is refused for good
+/// (400, 422): a webhook answers with whatever it likes, and a ValidatingAdmissionPolicy with the reason that it names. This is
+/// the only place where words decide, and all that they decide is this.
 const ADMISSION_SAYS: [&str; 6] = [
     "admission webhook",
     "ValidatingAdmissionPolicy",
@@ -121,12 +123,7 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
         let place = [ended.primary.namespace().map(Into::into)];
         message += &format!("; grant it with `{}`", granting_command(ended.actor, &place));
     }
-    // A schema that lacks a field lacks it also the next time.
-    let is_lasting = |(_, error): &(&Applied, &WriteError)| self::reason(error) == Reason::SchemaDroppedFields;
-    let next = match failed.iter().all(is_lasting) {
-        true => Next::OnChange,
-        false => Next::Backoff,
-    };
+    let next = again(failed.iter().map(|(_, error)| *error));
     Some(Verdict::trouble(reason, message, next))
 }
 
@@ -200,16 +197,23 @@ fn wake(ended: &Ended<'_>) -> Next {
     }
 }
 
+/// Whether these are the words of admission.
+pub(super) fn is_said_by_admission(words: &str) -> bool {
+    ADMISSION_SAYS.iter().any(|says| words.contains(says))
+}
+
 fn reason(error: &WriteError) -> Reason {
     match error {
         WriteError::AlreadyExists | WriteError::Conflict(_) => Reason::OwnershipConflict,
         WriteError::NotFound(_) => Reason::DependencyMissing,
-        WriteError::Forbidden(text) if ADMISSION_SAYS.iter().any(|says| text.contains(says)) => Reason::ApplyRejected,
+        WriteError::Forbidden(text) if is_said_by_admission(text) => Reason::ApplyRejected,
         WriteError::Forbidden(_) => Reason::ApplyForbidden,
-        WriteError::Invalid(text) if names_unknown_field(text) => Reason::SchemaDroppedFields,
-        WriteError::Invalid(_) => Reason::ApplyRejected,
+        WriteError::Invalid(text) | WriteError::Refused(text) if names_unknown_field(text) => {
+            Reason::SchemaDroppedFields
+        }
+        WriteError::Invalid(_) | WriteError::Refused(_) => Reason::ApplyRejected,
         WriteError::Dropped(_) => Reason::SchemaDroppedFields,
-        WriteError::Unavailable(_) => Reason::ClusterUnavailable,
+        WriteError::Unavailable(_) | WriteError::Busy { .. } | WriteError::Unanswered(_) => Reason::ClusterUnavailable,
         WriteError::Stale(_) => Reason::Waiting,
     }
 }
@@ -227,7 +231,10 @@ fn words(error: &WriteError) -> String {
         | WriteError::NotFound(text)
         | WriteError::Forbidden(text)
         | WriteError::Invalid(text)
-        | WriteError::Unavailable(text) => text.clone(),
+        | WriteError::Refused(text)
+        | WriteError::Unavailable(text)
+        | WriteError::Busy { words: text, .. }
+        | WriteError::Unanswered(text) => text.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
+use windlass_core::answer::{Class, Verb, class};
 use windlass_core::write::{Request, WriteError};
 
 /// Longest message that is passed on: enough for any cause, and too little to fill a status with.
@@ -122,9 +123,14 @@ impl Failure {
         }
     }
 
+    /// What is to be done next.
+    fn class(&self, verb: Verb) -> Class {
+        class(self.code, &self.reason, verb)
+    }
+
     /// Whether the resourceVersion or the page token is too old: only a new list helps.
     pub(super) fn is_expired(&self) -> bool {
-        self.code == 410
+        self.class(Verb::List) == Class::Look
     }
 
     /// Whether there is nothing at that path.
@@ -134,33 +140,46 @@ impl Failure {
 
     /// What it means for a write.
     pub(super) fn for_write(self, request: &Request) -> WriteError {
-        match self.code {
-            409 if matches!(request, Request::Create(_)) && self.reason == "AlreadyExists" => WriteError::AlreadyExists,
-            409 => WriteError::Conflict(self.message),
-            404 => WriteError::NotFound(self.message),
-            403 => WriteError::Forbidden(self.message),
-            // The token is being renewed, or the server starts: neither is about this write.
-            401 | 408 | 410 | 429 => WriteError::Unavailable(self.to_string()),
-            400..=499 => WriteError::Invalid(self.message),
-            // An apply that does not fit the schema is answered so, without a reason (seen on 1.37.2).
-            500 if self.reason.is_empty() && matches!(request, Request::Apply { .. }) => {
-                WriteError::Invalid(self.message)
+        let verb = request.verb();
+        match (self.class(verb), self.code) {
+            (Class::Look, 409) if verb == Verb::Create && self.reason == "AlreadyExists" => WriteError::AlreadyExists,
+            (Class::Look, 409) => WriteError::Conflict(self.message),
+            (Class::Look, 422) => WriteError::Refused(self.message),
+            (Class::Look, _) => WriteError::Unanswered(self.to_string()),
+            (Class::Change, 403) => WriteError::Forbidden(self.message),
+            (Class::Change, _) => WriteError::NotFound(self.message),
+            // The object of that name is another one by now.
+            (Class::GiveUp, 422) if verb == Verb::Apply && self.is_about("metadata.uid") => {
+                WriteError::Conflict(self.message)
             }
-            _ => WriteError::Unavailable(self.to_string()),
+            (Class::GiveUp, _) => WriteError::Invalid(self.message),
+            // An apply that does not fit the schema is answered so (seen on 1.37.2), and so is much of what goes wrong in etcd.
+            (Class::Retry, 500) if self.reason.is_empty() && verb == Verb::Apply => WriteError::Refused(self.message),
+            (Class::Wait | Class::Retry, _) => match self.retry_after {
+                Some(wait) => WriteError::Busy {
+                    wait,
+                    words: self.to_string(),
+                },
+                None => WriteError::Unavailable(self.to_string()),
+            },
         }
+    }
+
+    /// Whether the server names this field as the one that is wrong.
+    fn is_about(&self, field: &str) -> bool {
+        self.fields.iter().any(|named| named.split(' ').next() == Some(field))
     }
 }
 
 impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
-        match failure.code {
-            401 => Self::Refused(format!(
+        match (failure.class(Verb::Get), failure.code) {
+            (_, 401) => Self::Refused(format!(
                 "{failure}; the credentials of the kubeconfig or the pod are not accepted"
             )),
-            403 => Self::Forbidden(failure.message),
-            408 | 410 | 429 => Self::Unavailable(failure.to_string()),
-            400..=499 => Self::Refused(failure.to_string()),
-            _ => Self::Unavailable(failure.to_string()),
+            (Class::Change, 403) => Self::Forbidden(failure.message),
+            (Class::Change | Class::GiveUp, _) => Self::Refused(failure.to_string()),
+            (Class::Wait | Class::Retry | Class::Look, _) => Self::Unavailable(failure.to_string()),
         }
     }
 }
@@ -195,170 +214,4 @@ fn cut(message: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-    use windlass_core::object::Object;
-
-    fn failure(code: u16, reason: &str) -> Failure {
-        let body = json!({"kind": "Status", "code": code, "reason": reason, "message": "words"}).to_string();
-        Failure::answered(code, &HeaderMap::new(), body.as_bytes())
-    }
-
-    #[test]
-    fn writes_should_fail_by_code_and_reason() {
-        let create = Request::Create(Object::default());
-        let apply = Request::Apply {
-            object: Object::default(),
-            force: false,
-        };
-        let words = || "words".to_owned();
-        let away = |code: u16| WriteError::Unavailable(format!("HTTP {code}: words"));
-        let table = [
-            (409, "AlreadyExists", &create, WriteError::AlreadyExists),
-            (409, "AlreadyExists", &apply, WriteError::Conflict(words())),
-            (409, "Conflict", &create, WriteError::Conflict(words())),
-            (409, "Conflict", &apply, WriteError::Conflict(words())),
-            (404, "NotFound", &create, WriteError::NotFound(words())),
-            (403, "Forbidden", &apply, WriteError::Forbidden(words())),
-            (400, "BadRequest", &apply, WriteError::Invalid(words())),
-            (405, "MethodNotAllowed", &apply, WriteError::Invalid(words())),
-            (413, "RequestEntityTooLarge", &apply, WriteError::Invalid(words())),
-            (415, "UnsupportedMediaType", &apply, WriteError::Invalid(words())),
-            (422, "Invalid", &create, WriteError::Invalid(words())),
-            (401, "Unauthorized", &apply, away(401)),
-            (429, "TooManyRequests", &apply, away(429)),
-            (500, "InternalError", &apply, away(500)),
-            (500, "", &create, away(500)),
-            (500, "", &apply, WriteError::Invalid(words())),
-            (503, "ServiceUnavailable", &create, away(503)),
-            (504, "Timeout", &create, away(504)),
-        ];
-        for (code, reason, request, expected) in table {
-            assert_eq!(failure(code, reason).for_write(request), expected, "{code} {reason}");
-        }
-    }
-
-    #[test]
-    fn i_06_words_about_a_secret_should_quote_none_of_its_values() {
-        let cause = json!({"field": "data[not a key!]", "reason": "FieldValueInvalid", "message": "got S3CR3T-42"});
-        let quoting = "quoted: S3CR3T-42";
-        let denied = r#"admission webhook "weak.example.com" denied the request: S3CR3T-42 is weak"#;
-        let policy = "secrets \"one\" is forbidden: ValidatingAdmissionPolicy 'weak' with binding 'weak' denied request: S3CR3T-42";
-        let quota = "secrets \"one\" is forbidden: exceeded quota: few";
-        for (code, reason, words, told) in [
-            (
-                422,
-                "Invalid",
-                quoting,
-                "Invalid: data[not a key!] FieldValueInvalid (the server's words",
-            ),
-            (
-                400,
-                "BadRequest",
-                quoting,
-                "BadRequest: data[not a key!] FieldValueInvalid (the server's words",
-            ),
-            (
-                500,
-                "",
-                quoting,
-                ": data[not a key!] FieldValueInvalid (the server's words",
-            ),
-            (
-                400,
-                "BadRequest",
-                denied,
-                r#"admission webhook "weak.example.com" denied the request (the server's words"#,
-            ),
-            (
-                403,
-                "Forbidden",
-                denied,
-                r#"admission webhook "weak.example.com" denied the request (the server's words"#,
-            ),
-            (
-                403,
-                "Forbidden",
-                policy,
-                "secrets \"one\" is forbidden: ValidatingAdmissionPolicy 'weak' with binding 'weak' denied request (",
-            ),
-            (403, "Forbidden", quota, quota),
-            (
-                409,
-                "Conflict",
-                "conflict with \"kubectl\": .data.password",
-                "conflict with \"kubectl\": .data.password",
-            ),
-            (500, "InternalError", "failed calling webhook", "failed calling webhook"),
-            (503, "", "no endpoints", "no endpoints"),
-        ] {
-            let body = json!({"code": code, "reason": reason, "message": words, "details": {"causes": [cause]}});
-            let failure = Failure::answered(code, &HeaderMap::new(), body.to_string().as_bytes()).without_values();
-            assert!(failure.message.starts_with(told), "{}", failure.message);
-            assert!(!format!("{failure:?}").contains("S3CR3T"), "{failure:?}");
-        }
-    }
-
-    #[test]
-    fn a_reason_in_the_words_should_decide_nothing() {
-        let body = json!({"code": 409, "reason": "Conflict", "message": "AlreadyExists: already exists"}).to_string();
-        let failure = Failure::answered(409, &HeaderMap::new(), body.as_bytes());
-        let words = "AlreadyExists: already exists".to_owned();
-        assert_eq!(
-            failure.for_write(&Request::Create(Object::default())),
-            WriteError::Conflict(words)
-        );
-    }
-
-    #[test]
-    fn a_proxys_page_should_be_passed_on_as_it_is() {
-        let failure = Failure::answered(502, &HeaderMap::new(), b"<html>\nbad gateway\n</html>\n");
-        assert_eq!(failure.to_string(), "HTTP 502: <html>\nbad gateway\n</html>");
-    }
-
-    #[test]
-    fn reads_should_tell_what_is_forbidden_refused_and_unavailable() {
-        assert_eq!(
-            ReadError::from(failure(403, "Forbidden")),
-            ReadError::Forbidden("words".into())
-        );
-        assert_eq!(
-            ReadError::from(failure(400, "BadRequest")),
-            ReadError::Refused("HTTP 400: words".into())
-        );
-        assert!(
-            matches!(ReadError::from(failure(401, "Unauthorized")), ReadError::Refused(words) if words.contains("credentials"))
-        );
-        for code in [408, 410, 429, 500, 503] {
-            assert!(
-                matches!(ReadError::from(failure(code, "")), ReadError::Unavailable(_)),
-                "{code}"
-            );
-        }
-        let unanswered = Failure::unanswered("connection refused");
-        assert_eq!(
-            ReadError::from(unanswered),
-            ReadError::Unavailable("connection refused".into())
-        );
-    }
-
-    #[test]
-    fn a_long_message_should_be_cut_between_characters() {
-        let failure = Failure::unanswered("ä".repeat(2000));
-        assert_eq!(failure.message.len(), 1024);
-        let failure = Failure::unanswered(format!("x{}", "ä".repeat(2000)));
-        assert_eq!(failure.message.len(), 1023);
-    }
-
-    #[test]
-    fn the_time_to_wait_should_come_from_the_header() {
-        let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, "5".parse().unwrap())]);
-        assert_eq!(
-            Failure::answered(429, &headers, b"").retry_after,
-            Some(Duration::from_secs(5))
-        );
-        let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, "soon".parse().unwrap())]);
-        assert_eq!(Failure::answered(429, &headers, b"").retry_after, None);
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@
 //! how a kubeconfig or a pod's token becomes a connection.
 //!
 //! Guarantees: nothing is retried except a watch; every request has a deadline; an answer is judged by its code and its
-//! reason, never by its words; after a 429 with `Retry-After` the same request is not sent before that time.
+//! reason, never by its words; after an answer with `Retry-After` the same request is not sent before that time.
 
 use super::{Cluster, ReadError, WatchEvent, WatchKey};
 use async_trait::async_trait;

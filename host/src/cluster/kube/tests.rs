@@ -10,6 +10,7 @@ use self::server::{Answer, Server};
 use super::list::kept;
 use super::*;
 use serde_json::json;
+use std::time::Duration;
 use windlass_core::kind::KindInfo;
 use windlass_core::manifest::Projection;
 use windlass_core::write::{Request, Subresource};
@@ -37,17 +38,42 @@ async fn a_write_should_carry_its_account_and_not_be_repeated_before_the_server_
         manager: "windlass:a:nginx".into(),
         request: Request::MergePatch(json!({})),
     };
-    assert_eq!(
-        cluster.apply(&write).await,
-        Err(WriteError::Unavailable("HTTP 429 ".into()))
-    );
+    let busy = WriteError::Busy {
+        wait: Duration::from_secs(60),
+        words: "HTTP 429 ".into(),
+    };
+    assert_eq!(cluster.apply(&write).await, Err(busy));
     let again = cluster.apply(&write).await;
     assert!(
-        matches!(&again, Err(WriteError::Unavailable(words)) if words.starts_with("not sent")),
+        matches!(&again, Err(WriteError::Busy { wait, words }) if words.contains("not sent") && *wait > Duration::from_secs(50)),
         "{again:?}"
     );
     let line = "PATCH /api/v1/namespaces/a/pods/web?fieldManager=windlass:a:nginx&fieldValidation=Strict";
     assert_eq!(server.writes(), [format!("{line} as system:serviceaccount:a:nginx")]);
+}
+
+#[tokio::test]
+async fn a_write_without_an_answer_should_not_count_as_never_done() {
+    let server = Server::start(vec![], vec![]).await;
+    server.answer_writes(vec![Answer::Silent(vec!["{".into()])]);
+    let mut cluster = KubeCluster::at(&server.url).unwrap();
+    cluster.transport = cluster.transport.with_deadline(Duration::from_millis(50));
+    let write = Write {
+        identity: Identity::Host,
+        target: Target {
+            kind: pods(),
+            namespace: Some("a".into()),
+            name: "web".into(),
+        },
+        subresource: Subresource::None,
+        manager: "windlass:a:nginx".into(),
+        request: Request::MergePatch(json!({})),
+    };
+    let outcome = cluster.apply(&write).await;
+    assert!(
+        matches!(&outcome, Err(WriteError::Unanswered(words)) if words.contains("no answer within")),
+        "{outcome:?}"
+    );
 }
 
 #[tokio::test]

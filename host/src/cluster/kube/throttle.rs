@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// Longest time that is believed: a broken proxy must not silence a request for ever.
-const LONGEST: Duration = Duration::from_secs(120);
+use windlass_core::answer::LONGEST_WAIT;
 
 /// Requests, as method and path, and the time before which each must not be sent again.
 ///
@@ -27,12 +25,16 @@ impl Throttle {
             .get(request)
             .and_then(|until| until.checked_duration_since(now))
         {
+            // As if it had been sent: nothing was done, and how long to wait is known.
             Some(left) if !left.is_zero() => Err(Failure {
-                retry_after: Some(left),
-                ..Failure::unanswered(format!(
-                    "not sent: the API server asked to wait another {} s before this request",
+                code: 429,
+                reason: "TooManyRequests".into(),
+                message: format!(
+                    "not sent, since the API server asked to wait another {} s before this request",
                     left.as_secs().max(1)
-                ))
+                ),
+                retry_after: Some(left),
+                ..Failure::default()
             }),
             _ => Ok(()),
         }
@@ -42,7 +44,7 @@ impl Throttle {
     pub(super) fn hold(&self, request: String, retry_after: Duration, now: Instant) {
         let mut not_before = self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
         not_before.retain(|_, until| *until > now);
-        not_before.insert(request, now + retry_after.min(LONGEST));
+        not_before.insert(request, now + retry_after.min(LONGEST_WAIT));
     }
 }
 
@@ -75,6 +77,6 @@ mod tests {
     fn nobody_should_be_able_to_silence_a_request_for_ever() {
         let (throttle, start) = (Throttle::default(), Instant::now());
         throttle.hold("PATCH /a".into(), Duration::from_secs(u64::MAX / 4), start);
-        assert!(throttle.check("PATCH /a", start + LONGEST).is_ok());
+        assert!(throttle.check("PATCH /a", start + LONGEST_WAIT).is_ok());
     }
 }

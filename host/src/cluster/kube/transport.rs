@@ -49,7 +49,6 @@ impl Transport {
         })
         .await;
         if let Err(Failure {
-            code: 429,
             retry_after: Some(retry_after),
             ..
         }) = &outcome
