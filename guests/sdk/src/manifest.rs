@@ -259,7 +259,7 @@ impl Manifest {
         self
     }
 
-    /// May own these paths of the primary outside status, such as `.spec.suspend`.
+    /// May own these paths of the primary outside status, such as `.spec.suspend`. The projection has to show them.
     pub fn writes_primary<T: Into<String>>(mut self, paths: impl IntoIterator<Item = T>) -> Self {
         self.writes_primary = paths.into_iter().map(Into::into).collect();
         self

@@ -64,7 +64,8 @@ impl Outcome {
         self
     }
 
-    /// Fields of the primary outside status that it wants to own, within `writes_primary` of the manifest.
+    /// Fields of the primary outside status that it wants to own, within `writes_primary` of the manifest. They are never taken
+    /// from another manager, and given back by an outcome that names them no more. If the Reconciler goes, they stay.
     pub fn primary(mut self, fields: &impl Serialize) -> Self {
         self.primary = Some(Json::of(fields));
         self

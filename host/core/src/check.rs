@@ -39,10 +39,12 @@ pub enum Rule {
     ChildrenCount,
     /// Nothing of the group `windlass.dev`, nor any mark under it.
     HostMark,
-    /// Nothing that the host or the API server sets.
+    /// No owner and no status: the host sets the one, and who runs the kind the other.
     HostField,
     /// No Secret is written with what stands in for a hidden value.
     HiddenValue,
+    /// No list has an entry twice that is told from others by a key.
+    ListTwice,
     /// Labels and annotations are such that the API server takes them.
     Label,
     /// Status is given only where declared.

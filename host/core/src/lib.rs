@@ -16,6 +16,7 @@ pub mod text;
 pub mod key;
 pub mod names;
 pub mod keyed;
+pub mod shape;
 pub mod canonical;
 pub mod manifest;
 pub mod decision;

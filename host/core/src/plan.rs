@@ -90,7 +90,7 @@ pub struct Plan {
     pub corrected: Vec<Target>,
     /// Deletes, in reverse order of kind. Left out if any child write failed.
     pub prune: Vec<Write>,
-    /// Fields of the primary that the guest owns.
+    /// Fields of the primary that the guest owns, or gives back.
     pub primary: Option<Write>,
     /// Takes our finalizer off; only when nothing before it failed.
     pub release: Option<Write>,
@@ -130,7 +130,10 @@ pub fn plan(situation: &Situation<'_>, decided: &Decided) -> Plan {
     let held = primary::holds_finalizer(situation);
     match (primary.is_being_deleted(), decided) {
         (false, Decided::Outcome(outcome)) => living(situation, outcome),
-        (true, Decided::Proceed(outcome)) if held => children::plan(situation, &outcome.children),
+        (true, Decided::Proceed(outcome)) if held => Plan {
+            primary: (outcome.primary.as_ref()).and_then(|wanted| primary::fields(situation, Some(wanted))),
+            ..children::plan(situation, &outcome.children)
+        },
         (true, Decided::Done | Decided::Skipped(_)) if held => finished(situation),
         (true, Decided::Leaving) => leaving(situation),
         _ => Plan::default(),
@@ -139,10 +142,7 @@ pub fn plan(situation: &Situation<'_>, decided: &Decided) -> Plan {
 
 fn living(situation: &Situation<'_>, outcome: &Outcome) -> Plan {
     let mut plan = children::plan(situation, &outcome.children);
-    plan.primary = outcome
-        .primary
-        .as_ref()
-        .and_then(|fields| primary::fields(situation, fields));
+    plan.primary = primary::fields(situation, outcome.primary.as_ref());
     if situation.manifest.finalizes {
         plan.finalizer = primary::finalizer(situation);
     } else {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use windlass_core::kind::KindInfo;
 use windlass_core::manifest::{Manifest, Projection};
 use windlass_core::names::GROUP;
-use windlass_core::project::validate_path;
+use windlass_core::project::{self, validate_path};
 use windlass_core::selector::Selector;
 
 /// Kinds that a guest may declare in each list.
@@ -64,6 +64,17 @@ fn finding(manifest: &Manifest) -> Option<String> {
         })
         .or_else(|| projections(manifest).find_map(|(of, projection)| paths(of, projection)))
         .or_else(|| path_list("writes-primary", &manifest.writes_primary))
+        .or_else(|| unseen(manifest))
+}
+
+/// Whether a field of the primary is as wanted can be told only where it is seen.
+fn unseen(manifest: &Manifest) -> Option<String> {
+    let projection = &manifest.primary.projection;
+    let mut paths = manifest.writes_primary.iter();
+    let path = paths.find(|path| !project::covers(projection, path))?;
+    Some(format!(
+        "`writes-primary` names {path}, which the projection of the primary does not show"
+    ))
 }
 
 fn projections(manifest: &Manifest) -> impl Iterator<Item = (&KindInfo, &Projection)> {
@@ -173,4 +184,40 @@ fn is_camel(text: &str) -> bool {
     text.len() <= 63
         && text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_core::manifest::Primary;
+
+    fn manifest(projection: Projection) -> Manifest {
+        Manifest {
+            name: "deco".into(),
+            version: "1.0.0".into(),
+            primary: Primary {
+                kind: KindInfo::namespaced("apps", "v1", "Deployment", "deployments"),
+                projection,
+                selector: String::new(),
+            },
+            children: Vec::new(),
+            reads: Vec::new(),
+            writes_status: false,
+            writes_primary: vec![".metadata.labels".into(), ".spec.replicas".into()],
+            finalizes: false,
+            needs_clock: false,
+            needs_seed: false,
+        }
+    }
+
+    #[test]
+    fn what_a_guest_does_not_see_of_its_primary_it_cannot_own() {
+        let unseen = "`writes-primary` names .spec.replicas, which the projection of the primary does not show";
+        for blind in [Projection::Metadata, Projection::Fields(vec![".spec.selector".into()])] {
+            assert_eq!(finding(&manifest(blind)).as_deref(), Some(unseen));
+        }
+        for seen in [Projection::Full, Projection::Fields(vec![".spec.replicas".into()])] {
+            assert_eq!(finding(&manifest(seen)), None);
+        }
+    }
 }

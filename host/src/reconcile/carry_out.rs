@@ -201,7 +201,9 @@ impl Run<'_> {
 
     /// Whether another plan may do better, now that the live object is known.
     async fn learn(&mut self, write: &Write, error: &WriteError) -> bool {
-        if self.last {
+        let is_primary = write.target.reference() == self.primary.reference();
+        // What another owns of the primary is never taken, whatever it looks like now.
+        if self.last || is_primary && matches!(error, WriteError::Conflict(_)) {
             return false;
         }
         let stale = match (&write.request, error) {

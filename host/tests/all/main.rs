@@ -21,6 +21,7 @@ mod bad_input;
 mod finalize;
 mod secret_values;
 mod secrets;
+mod shapes;
 mod fuzz;
 mod adoption;
 mod compile;

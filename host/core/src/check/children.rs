@@ -20,7 +20,7 @@ struct Child<'a> {
 }
 
 /// Every rule for one child.
-const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 9] = [
+const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 10] = [
     shape,
     kind,
     name,
@@ -30,6 +30,7 @@ const RULES: [fn(&Context<'_>, &Child<'_>, &mut Findings); 9] = [
     own_metadata,
     no_status,
     no_hidden_value,
+    no_entry_twice,
 ];
 
 /// Checks the set as a whole, and every child by every rule.
@@ -208,7 +209,7 @@ fn host_group(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
 fn own_metadata(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
     let Some(object) = child.object else { return };
     metadata::marks(&child.who, object, findings);
-    metadata::host_fields(&child.who, object, &[], findings);
+    metadata::no_owners(&child.who, object, findings);
     metadata::labels(&child.who, object, findings);
 }
 
@@ -227,6 +228,12 @@ fn no_status(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
 fn no_hidden_value(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
     if let (Some(kind), Some(object)) = (child.kind, child.object) {
         metadata::hidden_values(&child.who, kind, object, findings);
+    }
+}
+
+fn no_entry_twice(_: &Context<'_>, child: &Child<'_>, findings: &mut Findings) {
+    if let Some(object) = child.object {
+        metadata::duplicates(&child.who, &child.reference.of, object, findings);
     }
 }
 

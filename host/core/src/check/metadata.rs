@@ -1,15 +1,16 @@
 //! Checks the metadata of objects that a guest gives, and what else holds for children and primaries alike.
 
 use super::{Findings, Rule, shown};
-use crate::kind::KindInfo;
+use crate::kind::{KindInfo, KindRef};
 use crate::names;
 use crate::object::Object;
 use crate::secrets;
+use crate::shape::{self, Shape};
 use crate::syntax;
 use serde_json::Value;
 
-/// Fields of metadata that the host or the API server sets. A guest may at most give them the zeros that typed builders
-/// emit; `canonical::intent` leaves those out.
+/// Fields of metadata that the host or the API server sets. What a guest says of those that only the server sets is left out
+/// by `canonical::intent`: typed builders emit them, and so does whoever starts from an object it was shown.
 pub const HOST_METADATA: [&str; 9] = [
     "ownerReferences",
     "uid",
@@ -96,16 +97,15 @@ pub(super) fn marks(who: &str, object: &Object, findings: &mut Findings) {
     }
 }
 
-/// Nothing in metadata is set that is not the guest's to set.
-pub(super) fn host_fields(who: &str, object: &Object, allowed: &[&str], findings: &mut Findings) {
-    for field in HOST_METADATA.iter().filter(|field| !allowed.contains(field)) {
-        // An empty list of owners is a wish: to take ownership of the field away from the host.
-        let is_wish = |value: &Value| !value.is_null() && (!is_zero(value) || *field == "ownerReferences");
-        if object.at(&["metadata", field]).is_some_and(is_wish) {
-            findings.add(Rule::HostField, || {
-                format!("{who} has metadata.{field}, which the host or the API server sets; leave it out.")
-            });
-        }
+/// No owner is given. An empty list of owners is a wish too: to take ownership of the field away from the host.
+pub(super) fn no_owners(who: &str, object: &Object, findings: &mut Findings) {
+    if object
+        .at(&["metadata", "ownerReferences"])
+        .is_some_and(|owners| !owners.is_null())
+    {
+        findings.add(Rule::HostField, || {
+            format!("{who} has metadata.ownerReferences, which the host sets; leave it out.")
+        });
     }
 }
 
@@ -127,6 +127,22 @@ pub(super) fn labels(who: &str, object: &Object, findings: &mut Findings) {
                     "{who} has the label {}={}, whose value {rule}.",
                     shown(key),
                     shown(value)
+                )
+            });
+        }
+    }
+}
+
+/// No list has an entry twice that the API server tells from others by a key: it would take that once and never again.
+pub(super) fn duplicates(who: &str, of: &KindRef, object: &Object, findings: &mut Findings) {
+    let fields = object.0.iter().filter(|(key, _)| *key != "status");
+    for (key, value) in fields {
+        for rest in shape::duplicates(value, Shape::of_kind(of).field(key)) {
+            findings.add(Rule::ListTwice, || {
+                let path = format!("{key}{}{rest}", if rest.starts_with('[') { "" } else { "." });
+                format!(
+                    "{who} has {} more than once; entries of that list are told apart by what is in the brackets.",
+                    shown(&path)
                 )
             });
         }

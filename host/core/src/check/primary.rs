@@ -13,10 +13,9 @@ pub(super) fn check(context: &Context<'_>, object: &Object, findings: &mut Findi
     identity(context, object, findings);
     metadata::shape(WHO, object, findings);
     metadata::marks(WHO, object, findings);
-    // The owners of a primary are not the host's business.
-    metadata::host_fields(WHO, object, &["ownerReferences"], findings);
     metadata::labels(WHO, object, findings);
     metadata::hidden_values(WHO, &context.manifest.primary.kind, object, findings);
+    metadata::duplicates(WHO, &context.manifest.primary.kind.of, object, findings);
     if object.0.get("status").is_some_and(|status| !metadata::is_zero(status)) {
         findings.add(Rule::PrimaryField, || {
             format!("{WHO} has a status; that goes into the outcome's status.")

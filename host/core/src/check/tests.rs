@@ -259,10 +259,6 @@ fn what_is_wanted_of_the_primary_is_the_primary_and_not_the_hosts() {
             outside("names another object"),
         ),
         (
-            json!({"metadata": {"uid": "u-1"}}),
-            Some((Rule::HostField, "metadata.uid")),
-        ),
-        (
             json!({"metadata": {"annotations": {"windlass.dev/approve-prune": "x"}}}),
             Some((Rule::HostMark, "approve-prune")),
         ),

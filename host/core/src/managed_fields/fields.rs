@@ -4,65 +4,8 @@
 //! map or list of which we own nothing but its existence, which only entries of a POST do ([`Node::settles`]).
 
 use crate::object::Object;
+use crate::shape::Shape;
 use serde_json::{Map, Value};
-
-/// Paths that are never in `fieldsV1`: they identify the object.
-const IDENTITY: [&[&str]; 4] = [
-    &["apiVersion"],
-    &["kind"],
-    &["metadata", "name"],
-    &["metadata", "namespace"],
-];
-
-/// Maps that the built-in kinds treat as one value.
-const ATOMIC_MAPS: [&str; 18] = [
-    "claimRef",
-    "configMapKeyRef",
-    "dataSource",
-    "fieldRef",
-    "labelSelector",
-    "namespaceSelector",
-    "nodeSelector",
-    "objectSelector",
-    "podSelector",
-    "port",
-    "requiredDuringSchedulingIgnoredDuringExecution",
-    "resourceFieldRef",
-    "roleRef",
-    "scopeSelector",
-    "secretKeyRef",
-    "secretRef",
-    "selector",
-    "targetRef",
-];
-
-/// Lists of maps that the built-in kinds treat as one value.
-const ATOMIC_LISTS: [&str; 24] = [
-    "egress",
-    "endpoints",
-    "envFrom",
-    "from",
-    "httpHeaders",
-    "ingress",
-    "items",
-    "matchExpressions",
-    "metrics",
-    "nodeSelectorTerms",
-    "options",
-    "paths",
-    "policies",
-    "preferredDuringSchedulingIgnoredDuringExecution",
-    "readinessGates",
-    "requiredDuringSchedulingIgnoredDuringExecution",
-    "rules",
-    "sources",
-    "subjects",
-    "sysctls",
-    "tls",
-    "to",
-    "tolerations",
-    "volumeClaimTemplates",
-];
 
 /// A place in the field tree of one entry.
 #[derive(Clone, Copy)]
@@ -92,54 +35,44 @@ impl<'a> Node<'a> {
     /// Whether this node alone shows that the whole value is ours.
     ///
     /// In an applier's entry a leaf always does. An entry of a POST owns each map and list besides what is in it, so there
-    /// a leaf also remains of a map or list that others have taken from us piece by piece. Where the built-in kinds do
-    /// not tell, it counts as lost: that costs one apply, after which the entry is an applier's.
-    fn settles(self, name: &str, value: &Value) -> bool {
-        let atomic = match value {
-            Value::Object(_) => ATOMIC_MAPS.contains(&name),
-            Value::Array(list) if list.iter().any(Value::is_object) => ATOMIC_LISTS.contains(&name),
-            Value::Array(_) => name != "finalizers",
-            _ => true,
-        };
-        self.fields.is_empty() && (self.applied || atomic)
+    /// a leaf also remains of a map or list that others have taken from us piece by piece. Where it is not known how the
+    /// kind is merged, it counts as lost: that costs one apply, after which the entry is an applier's.
+    fn settles(self, shape: Shape<'_>, value: &Value) -> bool {
+        self.fields.is_empty() && (self.applied || shape.is_one_value(value))
     }
 }
 
 /// The path of the first leaf of the intent that is below none of the nodes.
 pub(super) fn first_lost(intent: &Object, nodes: &[Node<'_>]) -> Option<String> {
-    lost_in_map(&intent.0, nodes, &mut Vec::new())
+    let kind = intent.kind();
+    lost_in_map(&intent.0, nodes, Shape::of_kind(&kind))
 }
 
-fn lost<'a>(value: &'a Value, nodes: &[Node<'_>], path: &mut Vec<&'a str>, shown: &str) -> Option<String> {
-    let name = path.last().copied().unwrap_or_default();
-    if nodes.iter().any(|node| node.settles(name, value)) {
+/// The rest of the path, from the value on. Made only where something is lost, which is rare.
+fn lost(value: &Value, nodes: &[Node<'_>], shape: Shape<'_>) -> Option<String> {
+    if nodes.iter().any(|node| node.settles(shape, value)) {
         return None;
     }
     match value {
-        Value::Object(map) if !map.is_empty() => lost_in_map(map, nodes, path).map(|rest| format!("{shown}{rest}")),
-        Value::Array(list) => lost_in_list(list, nodes, path).map(|rest| format!("{shown}{rest}")),
-        _ => nodes.is_empty().then(|| shown.to_owned()),
+        Value::Object(map) if !map.is_empty() => lost_in_map(map, nodes, shape),
+        Value::Array(list) => lost_in_list(list, nodes, shape),
+        _ => nodes.is_empty().then(String::new),
     }
 }
 
-fn lost_in_map<'a>(map: &'a Map<String, Value>, nodes: &[Node<'_>], path: &mut Vec<&'a str>) -> Option<String> {
-    map.iter().find_map(|(key, value)| {
-        path.push(key);
-        let below: Vec<Node<'_>> = nodes
-            .iter()
-            .filter_map(|node| node.child(&format!("f:{key}")))
-            .collect();
-        let found = if IDENTITY.contains(&path.as_slice()) {
-            None
-        } else {
-            lost(value, &below, path, &format!(".{key}"))
-        };
-        path.pop();
-        found
-    })
+fn lost_in_map(map: &Map<String, Value>, nodes: &[Node<'_>], shape: Shape<'_>) -> Option<String> {
+    map.iter()
+        .filter(|(key, _)| !shape.is_identity(key))
+        .find_map(|(key, value)| {
+            let below: Vec<Node<'_>> = nodes
+                .iter()
+                .filter_map(|node| node.child(&format!("f:{key}")))
+                .collect();
+            lost(value, &below, shape.field(key)).map(|rest| format!(".{key}{rest}"))
+        })
 }
 
-fn lost_in_list<'a>(list: &'a [Value], nodes: &[Node<'_>], path: &mut Vec<&'a str>) -> Option<String> {
+fn lost_in_list(list: &[Value], nodes: &[Node<'_>], shape: Shape<'_>) -> Option<String> {
     let items: Vec<Items<'_>> = nodes.iter().map(|node| Items::of(node.fields)).collect();
     list.iter().enumerate().find_map(|(index, element)| {
         let below: Vec<Node<'_>> = std::iter::zip(nodes, &items)
@@ -154,73 +87,77 @@ fn lost_in_list<'a>(list: &'a [Value], nodes: &[Node<'_>], path: &mut Vec<&'a st
         if below.iter().any(|node| node.fields.is_empty()) {
             return None;
         }
-        path.push("");
-        let found = lost(element, &below, path, &format!("[{index}]"));
-        path.pop();
-        found
+        lost(element, &below, shape.item()).map(|rest| format!("[{index}]{rest}"))
     })
 }
 
 /// The paths of the leaves of the intent that the node covers. An element's key fields are left out.
 pub(super) fn covered(intent: &Object, node: Node<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    cover_map(&intent.0, node, &mut Vec::new(), "", &mut found);
+    let kind = intent.kind();
+    let place = Place {
+        shape: Shape::of_kind(&kind),
+        shown: String::new(),
+    };
+    cover_map(&intent.0, node, &place, &mut found);
     found
 }
 
-fn cover<'a>(value: &'a Value, node: Node<'_>, path: &mut Vec<&'a str>, shown: &str, found: &mut Vec<String>) {
-    let name = path.last().copied().unwrap_or_default();
-    match value {
-        value if node.settles(name, value) => found.push(shown.into()),
-        Value::Object(map) => cover_map(map, node, path, shown, found),
-        Value::Array(list) => cover_list(list, node, path, shown, found),
-        _ => found.push(shown.into()),
-    }
+/// Where in an intent something is.
+struct Place<'a> {
+    shape: Shape<'a>,
+    shown: String,
 }
 
-fn cover_map<'a>(
-    map: &'a Map<String, Value>,
-    node: Node<'_>,
-    path: &mut Vec<&'a str>,
-    shown: &str,
-    found: &mut Vec<String>,
-) {
-    for (key, value) in map {
-        let Some(below) = node.child(&format!("f:{key}")) else {
-            continue;
-        };
-        path.push(key);
-        if !IDENTITY.contains(&path.as_slice()) {
-            cover(value, below, path, &format!("{shown}.{key}"), found);
+impl<'a> Place<'a> {
+    fn field(&self, key: &'a str) -> Self {
+        Self {
+            shape: self.shape.field(key),
+            shown: format!("{}.{key}", self.shown),
         }
-        path.pop();
     }
 }
 
-fn cover_list<'a>(list: &'a [Value], node: Node<'_>, path: &mut Vec<&'a str>, shown: &str, found: &mut Vec<String>) {
+fn cover(value: &Value, node: Node<'_>, place: &Place<'_>, found: &mut Vec<String>) {
+    match value {
+        value if node.settles(place.shape, value) => found.push(place.shown.clone()),
+        Value::Object(map) => cover_map(map, node, place, found),
+        Value::Array(list) => cover_list(list, node, place, found),
+        _ => found.push(place.shown.clone()),
+    }
+}
+
+fn cover_map(map: &Map<String, Value>, node: Node<'_>, place: &Place<'_>, found: &mut Vec<String>) {
+    for (key, value) in map.iter().filter(|(key, _)| !place.shape.is_identity(key)) {
+        if let Some(node) = node.child(&format!("f:{key}")) {
+            cover(value, node, &place.field(key), found);
+        }
+    }
+}
+
+fn cover_list(list: &[Value], node: Node<'_>, place: &Place<'_>, found: &mut Vec<String>) {
     let items = Items::of(node.fields);
     for (index, element) in list.iter().enumerate() {
         let Some(item) = items.find(list, index) else {
             continue;
         };
-        let shown = format!("{shown}[{index}]");
+        let here = Place {
+            shape: place.shape.item(),
+            shown: format!("{}[{index}]", place.shown),
+        };
         let below = Node {
             fields: item.fields,
             ..node
         };
         match (&item.key, element) {
             (ItemKey::Fields(keys), Value::Object(map)) if !item.fields.is_empty() => {
-                let fields: Vec<_> = map.iter().filter(|(key, _)| !keys.contains_key(*key)).collect();
-                for (key, value) in fields {
-                    let Some(below) = below.child(&format!("f:{key}")) else {
-                        continue;
-                    };
-                    path.push(key);
-                    cover(value, below, path, &format!("{shown}.{key}"), found);
-                    path.pop();
+                for (key, value) in map.iter().filter(|(key, _)| !keys.contains_key(*key)) {
+                    if let Some(below) = below.child(&format!("f:{key}")) {
+                        cover(value, below, &here.field(key), found);
+                    }
                 }
             }
-            _ => found.push(shown),
+            _ => found.push(here.shown),
         }
     }
 }

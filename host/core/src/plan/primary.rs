@@ -43,11 +43,14 @@ pub fn release(actor: &Actor, kind: &KindInfo, primary: &Object) -> Option<Write
 }
 
 /// Applies the guest's fields, never against another manager; none if they are as wanted.
-pub(super) fn fields(situation: &Situation<'_>, wanted: &Object) -> Option<Write> {
+///
+/// A guest that wants none gives back those it had: they go, unless somebody else owns them too. Our finalizer is not among
+/// them, as it was never applied.
+pub(super) fn fields(situation: &Situation<'_>, wanted: Option<&Object>) -> Option<Write> {
     let primary = situation.primary;
     let kind = &situation.manifest.primary.kind;
     let manager = field_manager(&situation.actor.reconciler);
-    let mut body = canonical::intent(wanted);
+    let mut body = wanted.map(canonical::intent).unwrap_or_default();
     identify(&mut body, kind, primary);
     if has_applied(&body, primary, &manager, Subresource::None) {
         return None;

@@ -125,6 +125,18 @@ fn decided(wanted: &[WantedChild]) -> Decided {
     }))
 }
 
+/// What a guest may want of its primary, one after the other.
+fn primary_fields() -> impl Strategy<Value = Vec<Option<Value>>> {
+    let wanted = select(vec![
+        None,
+        Some(json!({"metadata": {"annotations": {"a": "1"}}})),
+        Some(json!({"metadata": {"annotations": {"a": "2", "b": "1"}, "labels": {"c": "1"}}})),
+        Some(json!({"spec": {"replicas": 5}})),
+        Some(json!({"metadata": {"labels": {"c": "1"}}, "spec": {"replicas": 6}})),
+    ]);
+    proptest::collection::vec(wanted, 1..6)
+}
+
 fn meddle(object: &mut Object, meddling: Meddling) {
     let mut value = Value::Object(object.0.clone());
     let metadata = &mut value["metadata"];
@@ -320,6 +332,35 @@ proptest! {
                 Request::JsonPatch(_) => prop_assert!(ours.contains(there.unwrap().uid())),
                 Request::MergePatch(_) => prop_assert!(false, "children are never merged"),
             }
+        }
+    }
+
+    #[test]
+    fn of_the_primary_is_ours_what_was_wanted_last_and_nothing_else(all in primary_fields()) {
+        let mut case = Case::new(&json!({"manifest": {"writesPrimary": [".metadata", ".spec"]}, "primary": {"spec": {"replicas": null}}}));
+        case.primary.metadata_mut().insert("annotations".into(), json!({"theirs": "stays"}));
+        let mut world = World::with(vec![case.primary.clone()]);
+        for wanted in all {
+            let mut decided = decided(&[]);
+            let Decided::Outcome(outcome) = &mut decided else { unreachable!() };
+            outcome.children = ChildrenPlan::Unchanged;
+            outcome.primary = wanted.clone().map(|wanted| Object::from_value(wanted).unwrap());
+            case.primary = world.objects[0].clone();
+            for write in case.plan(&decided).writes() {
+                let is_forced = !matches!(write.request, Request::Apply { force: false, .. });
+                prop_assert!(!is_forced, "{:?}", write);
+                prop_assert!(world.carry_out(write));
+            }
+            case.primary = world.objects[0].clone();
+            prop_assert_eq!(case.plan(&decided), Plan::default());
+            let wanted = wanted.unwrap_or_default();
+            for field in ["a", "b"] {
+                let there = case.primary.at(&["metadata", "annotations", field]);
+                prop_assert_eq!(there, wanted.pointer(&format!("/metadata/annotations/{field}")));
+            }
+            prop_assert_eq!(case.primary.at(&["metadata", "labels", "c"]), wanted.pointer("/metadata/labels/c"));
+            prop_assert_eq!(case.primary.at(&["spec", "replicas"]), wanted.pointer("/spec/replicas"));
+            prop_assert_eq!(case.primary.annotation("theirs"), Some("stays"));
         }
     }
 }

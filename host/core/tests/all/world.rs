@@ -109,8 +109,12 @@ fn take_off(value: &mut Value, before: &Value, now: &Value) {
     for (key, below) in before.as_object().into_iter().flatten() {
         if let (Some(name), Some(map)) = (key.strip_prefix("f:"), value.as_object_mut()) {
             match (map.get_mut(name), now.get(key)) {
-                (Some(_), None) => {
-                    map.remove(name);
+                (Some(child), None) => {
+                    take_off(child, below, &json!({}));
+                    let is_leaf = below.as_object().is_some_and(Map::is_empty);
+                    if is_leaf || [json!({}), json!([])].contains(child) {
+                        map.remove(name);
+                    }
                 }
                 (Some(child), Some(now)) => take_off(child, below, now),
                 _ => {}

@@ -1,9 +1,9 @@
 //! Compares, merges and cuts values by their shape: the arithmetic of field ownership.
 
 use super::fields::{FieldSet, key_name};
-use super::shape::{ListShape, MapShape, Shape};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use windlass_core::shape::{ListShape, MapShape, Shape};
 
 /// What differs between two values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

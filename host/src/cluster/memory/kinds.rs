@@ -1,12 +1,12 @@
 //! Knows which kinds are served: the builtin ones, those of CRDs, and those that somebody declares.
 
-use super::shape::{Known, Shape};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use windlass_core::kind::{KindInfo, KindRef};
 use windlass_core::object::Object;
 use windlass_core::schema::{ConditionsSchema, Served, served_builtin, served_from_crd};
+use windlass_core::shape::{Known, Shape};
 
 /// Where what is known of a kind comes from.
 #[derive(Clone, Debug, PartialEq)]

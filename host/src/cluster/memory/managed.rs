@@ -2,11 +2,11 @@
 
 use super::compare::{merge, set_of, with_named_fields, without};
 use super::fields::FieldSet;
-use super::shape::Shape;
 use super::writer::Writer;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use windlass_core::object::Object;
+use windlass_core::shape::Shape;
 use windlass_core::write::WriteError;
 
 /// How a manager came to own fields. Appliers sort first.

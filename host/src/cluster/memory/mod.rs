@@ -44,7 +44,6 @@ mod check;
 mod normal;
 mod schema;
 mod typed;
-mod shape;
 mod fields;
 mod compare;
 mod writer;

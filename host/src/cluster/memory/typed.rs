@@ -1,8 +1,8 @@
 //! Refuses applied bodies that do not fit their schema. An apply is stricter than other writes: it prunes nothing.
 
-use super::shape::{ListShape, MapShape, Shape};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use windlass_core::shape::{ListShape, MapShape, Shape};
 
 /// The first thing in an applied body that does not fit, as the server words it.
 pub(super) fn misfit(value: &Value, shape: Shape<'_>, path: &str) -> Option<String> {

@@ -2,8 +2,8 @@
 
 use super::compare::{Comparison, compare};
 use super::fields::FieldSet;
-use super::shape::Shape;
 use serde_json::Value;
+use windlass_core::shape::Shape;
 
 /// The part of an object that a write may own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

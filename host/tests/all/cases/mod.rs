@@ -12,3 +12,5 @@ mod h_identity;
 mod h_tokens;
 mod i_status;
 mod j_names;
+pub(crate) mod ownership;
+pub(crate) mod settle;

@@ -5,10 +5,12 @@ use crate::things::object;
 use crate::world::World;
 use async_trait::async_trait;
 use serde_json::Value;
+use windlass::cluster::Cluster;
+use windlass::cluster::memory::{Verb, WriteAuthor};
 use windlass_core::decision::Propagation;
 use windlass_core::kind::{KindInfo, ObjectRef};
 use windlass_core::object::Object;
-use windlass_core::write::WriteError;
+use windlass_core::write::{Identity, Request, Subresource, Target, Write, WriteError};
 
 /// A host on a cluster in memory.
 pub(crate) struct Memory {
@@ -21,8 +23,8 @@ impl Memory {
         for crd in super::CRDS {
             world.create_file(crd);
         }
-        for (name, _, settings) in super::guests() {
-            world.install(name, name, settings).await;
+        for (name, guest, settings) in super::guests() {
+            world.install(name, guest, settings).await;
         }
         Self { world }
     }
@@ -71,6 +73,32 @@ impl Stage for Memory {
 
     async fn get(&self, object: &ObjectRef) -> Option<Value> {
         self.world.cluster.find(object).map(Object::into_value)
+    }
+
+    async fn apply_as(&self, manager: &str, object_: &Value, subresource: Subresource) -> Result<Value, String> {
+        let object = object(object_.clone());
+        let write = Write {
+            identity: Identity::Host,
+            target: Target::of(&super::stage::kind(&object.kind().kind), &object),
+            subresource,
+            manager: manager.into(),
+            request: Request::Apply { object, force: false },
+        };
+        said(self.world.cluster.apply(&write).await.map(Option::unwrap_or_default))
+    }
+
+    async fn writes_to(&self, object: &ObjectRef) -> Vec<String> {
+        let all = self.world.cluster.writes_since(0).into_iter();
+        let through_host = all.filter(|write| {
+            write.target.reference() == *object
+                && matches!(write.author, WriteAuthor::Through(Identity::ServiceAccount { .. }))
+        });
+        through_host
+            .map(|write| match write.verb {
+                Verb::Apply => "patch".to_owned(),
+                verb => format!("{verb:?}").to_lowercase(),
+            })
+            .collect()
     }
 
     async fn list(&self, kind: &KindInfo, namespace: &str) -> Vec<Value> {

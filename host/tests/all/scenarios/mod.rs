@@ -19,6 +19,8 @@ mod refused;
 use self::memory::Memory;
 use self::play::Play;
 use self::real::Real;
+use crate::cases::ownership::{conditions, lists, marks, neighbours, strangers};
+use crate::cases::settle::{endings, shared, sizes, spelling};
 use crate::golden;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -27,18 +29,31 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 /// The CRDs of the guests' kinds.
-pub(crate) const CRDS: [&str; 3] = [
+pub(crate) const CRDS: [&str; 4] = [
     "deploy/samples/nginx/crd.yaml",
     "deploy/samples/friend/crd.yaml",
     "guests/hostile/crd.yaml",
+    "host/tests/kinds/told.yaml",
 ];
 
-/// The guests: name, module, settings.
-fn guests() -> [(&'static str, &'static str, Value); 3] {
+/// The Reconcilers: name, guest, settings. The last two want what their primaries tell them.
+fn guests() -> [(&'static str, &'static str, Value); 5] {
+    let told = |kind: &str, plural: &str| {
+        let child = |group: &str, kind: &str, plural: &str| json!({"group": group, "version": "v1", "kind": kind, "plural": plural, "metadata": true});
+        let children = [
+            child("apps", "Deployment", "deployments"),
+            child("", "ConfigMap", "configmaps"),
+            child("", "Service", "services"),
+        ];
+        let primary = json!({"group": "told.windlass.test", "version": "v1", "kind": kind, "plural": plural});
+        json!({"describe": "told", "manifest": {"primary": primary, "children": children}})
+    };
     [
-        ("nginx", windlass_artifacts::NGINX, json!({})),
-        ("friend", windlass_artifacts::FRIEND, json!({})),
-        ("hostile", windlass_artifacts::HOSTILE, json!({"finalizes": true})),
+        ("nginx", "nginx", json!({})),
+        ("friend", "friend", json!({})),
+        ("hostile", "hostile", json!({"finalizes": true})),
+        ("told", "hostile", told("Told", "tolds")),
+        ("tale", "hostile", told("Tale", "tales")),
     ]
 }
 
@@ -89,6 +104,23 @@ scenarios! {
     hostile::a_forbidden_child_is_refused_with_all_the_rest,
     hostile::a_primary_is_held_until_its_guest_lets_it_go,
     refused::i_01_ready_never_belongs_to_an_older_generation,
+    spelling::a_01_a_quantity_is_written_once_however_the_server_spells_it,
+    spelling::a_02_what_the_server_fills_in_is_no_difference,
+    spelling::a_09_what_only_the_server_sets_is_no_wish,
+    shared::a_06_replicas_that_the_guest_leaves_out_are_left_to_who_scales,
+    sizes::j_03_a_config_map_as_large_as_can_be_is_written_and_changed,
+    endings::k_05_an_object_of_another_shape_is_reported_with_path_and_type_and_nothing_is_written,
+    endings::n_01_an_empty_answer_prunes_nothing_and_a_deliberate_one_does,
+    endings::n_02_a_failing_guest_changes_and_deletes_no_child,
+    strangers::b_01_an_object_of_somebody_else_stays_as_it_is_and_is_named,
+    strangers::b_02_an_object_of_somebody_else_outlives_the_primary,
+    strangers::b_06_a_stranger_that_goes_makes_way_without_any_edit,
+    strangers::g_06_a_child_in_conflict_stops_no_other_child,
+    neighbours::b_03_two_kinds_that_want_one_object_do_not_fight_over_it,
+    neighbours::b_04_a_child_that_moved_to_another_primary_is_not_pruned,
+    marks::b_12_one_lost_mark_is_put_back_and_an_object_without_any_is_a_strangers,
+    lists::b_08_an_entry_twice_is_refused_with_its_key_and_two_protocols_are_fine,
+    conditions::b_10_the_condition_of_another_controller_outlives_every_status_of_ours,
 }
 
 /// Plays a scenario on both clusters, one after the other.

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use windlass_core::names::{ANNOTATION_APPLIED, REPORTING_CONTROLLER};
 
 /// What is looked at, by kind.
-const OBSERVED: [&str; 6] = [
+const OBSERVED: [&str; 9] = [
     "Nginx",
     "MyCustomResource",
     "Hostile",
+    "Told",
+    "Tale",
+    "Service",
     "Deployment",
     "ConfigMap",
     "Secret",
@@ -74,7 +77,7 @@ fn event(event: &Value) -> Option<Value> {
 
 fn normalised(object: &Value) -> Value {
     let metadata = &object["metadata"];
-    let is_own = !["Deployment", "ConfigMap", "Secret"]
+    let is_own = !["Deployment", "ConfigMap", "Secret", "Service"]
         .iter()
         .any(|of| object["kind"] == *of);
     let mut seen = Map::new();

@@ -8,6 +8,7 @@ use kube::core::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 use std::path::Path;
 use windlass_core::kind::{KindInfo, KindRef, ObjectRef};
+use windlass_core::write::Subresource;
 use windlass_testing::product::{self, DEADLINE};
 use windlass_testing::{ControlPlane, HostProcess};
 
@@ -33,7 +34,9 @@ impl Real {
         for crd in super::CRDS {
             product::apply_file(cluster, crd).await?;
         }
-        for (name, module, settings) in super::guests() {
+        for (name, guest, settings) in super::guests() {
+            let module = windlass_artifacts::ALL.iter().find(|(known, _)| *known == guest);
+            let module = module.context("there is no such guest")?.1;
             let settings = settings.to_string();
             product::grant(cluster, Path::new(PROGRAM), name, Path::new(module), &settings).await?;
             product::drop_in(cluster, name, &std::fs::read(module)?, &settings).await?;
@@ -155,6 +158,28 @@ impl Stage for Real {
         let api = self.api(&object.of, object.namespace.as_deref());
         let found = api.get_opt(&object.name).await.unwrap();
         found.map(|object| serde_json::to_value(object).unwrap())
+    }
+
+    async fn apply_as(&self, manager: &str, object: &Value, subresource: Subresource) -> Result<Value, String> {
+        let place = place(object);
+        let api = self.api(&place.of, place.namespace.as_deref());
+        let parameters = PatchParams::apply(manager);
+        let patch = Patch::Apply(object);
+        said(match subresource {
+            Subresource::None => api.patch(&place.name, &parameters, &patch).await,
+            Subresource::Status => api.patch_status(&place.name, &parameters, &patch).await,
+        })
+    }
+
+    async fn writes_to(&self, object: &ObjectRef) -> Vec<String> {
+        let kind = super::stage::kind(&object.of.kind);
+        let writes = self.cluster.audit().writes_by(product::HOST_USER).unwrap();
+        let about = writes.filter(|write| {
+            // A POST names its object in the body alone, which is not logged.
+            let named = write.name == object.name || write.verb == "create";
+            write.resource == kind.plural && Some(&write.namespace) == object.namespace.as_ref() && named
+        });
+        about.iter().map(|write| write.verb.clone()).collect()
     }
 
     async fn list(&self, kind: &KindInfo, namespace: &str) -> Vec<Value> {

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 use windlass_core::kind::{KindInfo, ObjectRef};
+use windlass_core::write::Subresource;
 
 /// A cluster on which the host runs with the reference guests and the hostile one.
 #[async_trait]
@@ -31,6 +32,12 @@ pub(crate) trait Stage: Send + Sync {
     /// One object, if it is there.
     async fn get(&self, object: &ObjectRef) -> Option<Value>;
 
+    /// Applies an object under a field manager, to its status alone if so wanted, and never by force.
+    async fn apply_as(&self, manager: &str, object: &Value, part: Subresource) -> Result<Value, String>;
+
+    /// The verbs of all writes about an object that were made through the host, refused ones included.
+    async fn writes_to(&self, object: &ObjectRef) -> Vec<String>;
+
     /// All objects of a kind in a namespace.
     async fn list(&self, kind: &KindInfo, namespace: &str) -> Vec<Value>;
 
@@ -39,7 +46,7 @@ pub(crate) trait Stage: Send + Sync {
 }
 
 /// The kinds of the scenarios, by their plural.
-const KINDS: [(&str, &str, &str, &str); 9] = [
+const KINDS: [(&str, &str, &str, &str); 13] = [
     ("stable.underneathall.com", "v1", "Nginx", "nginx"),
     (
         "mycustomresources.poc.test.domain",
@@ -48,6 +55,10 @@ const KINDS: [(&str, &str, &str, &str); 9] = [
         "mycustomresources",
     ),
     ("hostile.windlass.test", "v1", "Hostile", "hostiles"),
+    ("told.windlass.test", "v1", "Told", "tolds"),
+    ("told.windlass.test", "v1", "Tale", "tales"),
+    ("", "v1", "Service", "services"),
+    ("apps", "v1", "ReplicaSet", "replicasets"),
     ("apps", "v1", "Deployment", "deployments"),
     ("", "v1", "ConfigMap", "configmaps"),
     ("", "v1", "Secret", "secrets"),

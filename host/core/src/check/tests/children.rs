@@ -61,6 +61,14 @@ fn a_good_child_has_no_findings() {
             metadata(json!({"creationTimestamp": null, "generateName": "", "uid": "", "generation": 0})),
             None,
         ),
+        // As in an object that the guest was shown.
+        (
+            metadata(
+                json!({"uid": "x", "resourceVersion": "1", "generation": 9, "managedFields": [],
+                            "creationTimestamp": "2026-01-01T00:00:00Z"}),
+            ),
+            None,
+        ),
         (json!({"status": {"replicas": 0, "conditions": []}}), None),
         (
             json!({"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "system:web"}}),
@@ -172,27 +180,6 @@ fn what_others_set_is_not_set_by_a_guest() {
         (
             metadata(json!({"ownerReferences": []})),
             Some((Rule::HostField, "metadata.ownerReferences")),
-        ),
-        (metadata(json!({"uid": "x"})), Some((Rule::HostField, "metadata.uid"))),
-        (
-            metadata(json!({"resourceVersion": "1"})),
-            Some((Rule::HostField, "metadata.resourceVersion")),
-        ),
-        (
-            metadata(json!({"generation": 9})),
-            Some((Rule::HostField, "metadata.generation")),
-        ),
-        (
-            metadata(json!({"managedFields": [{}]})),
-            Some((Rule::HostField, "metadata.managedFields")),
-        ),
-        (
-            metadata(json!({"creationTimestamp": "2026-01-01T00:00:00Z"})),
-            Some((Rule::HostField, "creationTimestamp")),
-        ),
-        (
-            metadata(json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})),
-            Some((Rule::HostField, "deletionTimestamp")),
         ),
         (
             json!({"status": {"replicas": 1}}),
@@ -361,4 +348,27 @@ fn long_and_odd_names_are_cut_in_messages() {
         message.len() < 600 && !message.contains('\n') && message.contains("a?bxxx"),
         "{message}"
     );
+}
+
+#[test]
+fn b_08_an_entry_that_a_list_has_twice_is_named_by_its_key_and_no_write_is_planned() {
+    let deployment = |container: Value| json!({"kind": "Deployment", "apiVersion": "apps/v1", "spec": {"template": {"spec": {"containers": [container]}}}});
+    let env = json!({"name": "nginx", "env": [{"name": "FOO"}, {"name": "FOO"}]});
+    let dns = json!({"name": "dns", "ports": [{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]});
+    let outcome = |container: Value| exactly(vec![want(config_map(&deployment(container)))]);
+    let mut manifest = manifest();
+    let mut deployments = manifest.children[0].clone();
+    deployments.kind = crate::kind::KindInfo::namespaced("apps", "v1", "Deployment", "deployments");
+    manifest.children.push(deployments);
+    let path = "spec.template.spec.containers[name=nginx].env[name=FOO] more than once";
+    expect(
+        &findings(&manifest, &primary(), outcome(env)),
+        Some((Rule::ListTwice, path)),
+        "env",
+    );
+    expect(&findings(&manifest, &primary(), outcome(dns)), None, "ports");
+    expect_each([(
+        json!({"metadata": {"finalizers": ["a/b", "a/b"]}}),
+        Some((Rule::ListTwice, "metadata.finalizers[=a/b]")),
+    )]);
 }

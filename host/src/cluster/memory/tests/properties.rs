@@ -2,9 +2,9 @@
 
 use super::super::compare::{compare, set_of};
 use super::super::fields::FieldSet;
-use super::super::shape::{Known, Shape};
 use super::*;
 use proptest::prelude::*;
+use windlass_core::shape::{Known, Shape};
 
 fn field_set() -> impl Strategy<Value = FieldSet> {
     let leaf = any::<bool>().prop_map(|member| FieldSet {
