@@ -150,7 +150,12 @@ async fn write_fields(host: &Host, activation: &Activation, primary: &PrimaryNam
             None => Told::As(Some(object)),
         },
         Ok(None) | Err(WriteError::NotFound(_)) => Told::As(None),
-        Err(error @ (WriteError::Invalid(_) | WriteError::Refused(_) | WriteError::Conflict(_) | WriteError::Forbidden(_))) => refused(error),
+        Err(
+            error @ (WriteError::Invalid(_)
+            | WriteError::Refused(_)
+            | WriteError::Conflict(_)
+            | WriteError::Forbidden(_)),
+        ) => refused(error),
         Err(error) => {
             not_written(activation, write, &error);
             Told::Later(error)

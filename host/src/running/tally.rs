@@ -31,15 +31,11 @@ pub struct Tally {
     /// The last failure, kept while that primary still fails.
     last_failure: Option<(PrimaryName, String)>,
     /// What is left of Events of the guest's own, for primaries about which it had some.
-<<<<<<< HEAD
     events: HashMap<PrimaryName, Budget>,
     /// What was deleted lately because a primary wanted it no more, and what of that is held.
     pub(crate) prunes: Prunes,
-=======
-    events: HashMap<PrimaryName, EventBudget>,
     /// What own writes went to that had no answer, and was not looked at since, by primary.
     doubts: HashMap<PrimaryName, Vec<Target>>,
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
 }
 
 impl Tally {
@@ -57,9 +53,7 @@ impl Tally {
     pub fn forget(&mut self, primary: &PrimaryName) {
         self.standings.remove(primary);
         self.events.remove(primary);
-<<<<<<< HEAD
         self.prunes.forget(primary);
-=======
         self.doubts.remove(primary);
     }
 
@@ -84,7 +78,6 @@ impl Tally {
                 self.doubts.remove(primary);
             }
         }
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
     }
 
     /// Whether one more Event of the guest's own may be written about a primary, `now` since the host's start.

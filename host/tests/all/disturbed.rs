@@ -3,13 +3,9 @@
 use crate::meddler::Verdict;
 use crate::things::{account, deployments, hostile, hostiles, in_team, nginx, nginxes, object, says};
 use crate::world::{World, window};
-<<<<<<< HEAD
 use serde_json::{Value, json};
-=======
-use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
 use windlass_core::decision::Propagation;
 use windlass_core::kind::ObjectRef;
 use windlass_core::write::{Request, Write, WriteError};
@@ -228,7 +224,6 @@ async fn a_change_that_an_own_write_brings_before_its_watch_is_not_lost() {
     world.until_says(&web(), "Ready", "True Reconciled").await;
 }
 
-<<<<<<< HEAD
 /// A child of the primary `one` with this data.
 fn told(data: &Value) -> Value {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{name}"}, "data": data});
@@ -276,7 +271,9 @@ async fn a_field_that_a_webhook_takes_out_is_named_and_not_sent_again_and_again(
             .get(&in_team(crate::things::config_maps(), "one"))
             .at(&["data", "b"]),
         Some(&json!("3"))
-=======
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_write_without_an_answer_went_to_is_looked_at_before_it_is_written_again() {
     let world = World::with_guests(&["nginx"]).await;
@@ -333,6 +330,5 @@ async fn b_11_a_status_that_somebody_else_was_faster_to_write_costs_no_decision(
         written.iter().filter(|write| of_child(write)).count(),
         2,
         "{written:#?}"
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
     );
 }

@@ -111,15 +111,12 @@ impl Cluster for Meddler {
             .map(|step| step(write));
         match verdict {
             Some(Verdict::Fail(error)) => Err(error),
-<<<<<<< HEAD
             Some(Verdict::Instead(other)) => self.cluster.apply(&other).await,
-=======
             Some(Verdict::Swallow) => {
                 // Whatever it was.
                 let _ = self.cluster.apply(write).await;
                 Err(WriteError::Unanswered("no answer within 30 s".into()))
             }
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
             Some(Verdict::Pass) | None => self.cluster.apply(write).await,
         }
     }

@@ -59,7 +59,10 @@ mod tests {
             (vec![busy(100_000)], not_before(120)),
             (vec![invalid()], not_before(600)),
             (vec![WriteError::Dropped(".status.a".into())], not_before(600)),
-            (vec![WriteError::Refused(".spec.a: field not declared in schema".into())], not_before(600)),
+            (
+                vec![WriteError::Refused(".spec.a: field not declared in schema".into())],
+                not_before(600),
+            ),
             (vec![invalid(), away()], Next::Backoff),
             (vec![quota()], Next::Backoff),
             (vec![denied()], Next::Backoff),

@@ -122,14 +122,10 @@ fn said(result: Result<Object, WriteError>) -> Result<Value, String> {
         | WriteError::NotFound(words)
         | WriteError::Forbidden(words)
         | WriteError::Invalid(words)
-<<<<<<< HEAD
         | WriteError::Dropped(words)
-        | WriteError::Unavailable(words) => words,
-=======
         | WriteError::Refused(words)
         | WriteError::Unavailable(words)
         | WriteError::Busy { words, .. }
         | WriteError::Unanswered(words) => words,
->>>>>>> 07e5fff (Sort every answer of the API server by code, reason and verb in one table, wait as long as it asks, leave what is refused for good alone, and look before writing again what had no answer)
     })
 }
