@@ -7,7 +7,9 @@
 
 mod adoption;
 mod fields;
+mod finalizer;
 mod golden;
+mod guard;
 mod properties;
 mod records;
 mod reports;
