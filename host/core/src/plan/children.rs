@@ -141,7 +141,9 @@ impl<'a> Child<'a> {
         let corrects = is_what_was_written_last(&intent, object);
         if let Some(contested) = situation.contested.get(object.uid()).filter(|_| corrects) {
             let message = format!("{} {}", self.target.reference(), contested.why);
-            return self.blocked(contested.reason, message, true);
+            // A fight is over when nobody says so; a schema does not change by waiting.
+            let unwatched = contested.reason == Reason::OwnershipConflict;
+            return self.blocked(contested.reason, message, unwatched);
         }
         let restores_owner =
             is_controlled_by(&intent, situation.primary) && !is_controlled_by(object, situation.primary);
