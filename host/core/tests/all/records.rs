@@ -5,8 +5,9 @@
 
 use serde_json::{Value, json};
 use std::path::Path;
-use windlass_core::managed_fields::first_lost;
+use windlass_core::managed_fields::{first_lost, has_applied};
 use windlass_core::object::Object;
+use windlass_core::write::Subresource;
 
 const OURS: &str = "windlass:team-a:nginx";
 
@@ -41,6 +42,79 @@ fn whatever_leaf_is_taken_from_an_entry_is_missed() {
                 );
             }
         }
+    }
+}
+
+/// As for fields of a primary, which are compared by value too.
+#[test]
+fn what_was_applied_is_as_wanted_until_a_value_changes_or_a_field_is_wanted_no_more() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
+    for file in std::fs::read_dir(records).unwrap() {
+        let file = file.unwrap().path();
+        let record: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let wanted = &record["intent"];
+        let mut live = wanted.clone();
+        let port = match wanted["kind"].as_str() {
+            Some("Service") => "port",
+            Some("Thing") => "number",
+            _ => "containerPort",
+        };
+        fill_in(&mut live, port);
+        live["metadata"]["managedFields"] = record["applied"].clone();
+        let applied = |wanted: &Value, live: &Value| {
+            let object = |value: &Value| Object::from_value(value.clone()).unwrap();
+            has_applied(&object(wanted), &object(live), OURS, Subresource::None)
+        };
+        let name = file.display();
+        assert!(applied(wanted, &live), "{name}");
+        let mut leaves = Vec::new();
+        list_values(wanted, String::new(), &mut leaves);
+        for leaf in leaves {
+            let mut other = live.clone();
+            *other.pointer_mut(&leaf).unwrap() = json!("another");
+            assert!(!applied(wanted, &other), "{name}: another {leaf}");
+        }
+        let mut less = wanted.clone();
+        less["metadata"].as_object_mut().unwrap().remove("labels");
+        assert!(!applied(&less, &live), "{name}: without labels");
+    }
+}
+
+/// What the server fills in that tells entries of a list apart. Others it does not tell by a port.
+fn fill_in(value: &mut Value, port: &str) {
+    match value {
+        Value::Array(list) => {
+            for element in list {
+                if let Some(map) = element.as_object_mut().filter(|map| map.contains_key(port)) {
+                    map.entry("protocol").or_insert(json!("TCP"));
+                }
+                fill_in(element, port);
+            }
+        }
+        Value::Object(map) => map.values_mut().for_each(|value| fill_in(value, port)),
+        _ => {}
+    }
+}
+
+/// The pointers to all scalars but those that identify the object.
+fn list_values(value: &Value, path: String, leaves: &mut Vec<String>) {
+    match value {
+        Value::Array(list) => {
+            for (index, value) in list.iter().enumerate() {
+                list_values(value, format!("{path}/{index}"), leaves);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                list_values(
+                    value,
+                    format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")),
+                    leaves,
+                );
+            }
+        }
+        _ if ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"].contains(&path.as_str()) => {}
+        _ => leaves.push(path),
     }
 }
 

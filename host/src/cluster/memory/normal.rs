@@ -156,6 +156,15 @@ fn normalise_pod(pod: &mut Map<String, Value>) {
                 );
             }
             default_protocol(container.get_mut("ports"));
+            default_probes(container);
+            for variable in container
+                .get_mut("env")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
+                default_field_version(variable.get_mut("valueFrom"));
+            }
             for side in ["limits", "requests"] {
                 let quantities = container
                     .get_mut("resources")
@@ -169,6 +178,31 @@ fn normalise_pod(pod: &mut Map<String, Value>) {
                 }
             }
         }
+    }
+}
+
+fn default_probes(container: &mut Value) {
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let Some(probe) = container.get_mut(name).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        fill(
+            probe,
+            json!({"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}),
+        );
+        if let Some(get) = probe.get_mut("httpGet").and_then(Value::as_object_mut) {
+            fill(get, json!({"path": "/", "scheme": "HTTP"}));
+        }
+    }
+}
+
+/// A reference to a field of the pod itself is of the version of pods.
+fn default_field_version(source: Option<&mut Value>) {
+    let reference = source
+        .and_then(|source| source.get_mut("fieldRef"))
+        .and_then(Value::as_object_mut);
+    if let Some(reference) = reference {
+        fill(reference, json!({"apiVersion": "v1"}));
     }
 }
 

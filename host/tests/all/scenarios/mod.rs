@@ -107,6 +107,7 @@ scenarios! {
     spelling::a_01_a_quantity_is_written_once_however_the_server_spells_it,
     spelling::a_02_what_the_server_fills_in_is_no_difference,
     spelling::a_09_what_only_the_server_sets_is_no_wish,
+    spelling::a_09_zeros_of_typed_builders_settle,
     shared::a_06_replicas_that_the_guest_leaves_out_are_left_to_who_scales,
     sizes::j_03_a_config_map_as_large_as_can_be_is_written_and_changed,
     endings::k_05_an_object_of_another_shape_is_reported_with_path_and_type_and_nothing_is_written,

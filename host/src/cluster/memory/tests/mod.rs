@@ -13,6 +13,7 @@ mod deletions;
 mod ownership;
 mod properties;
 mod recorded;
+mod records;
 mod rules;
 mod watches;
 

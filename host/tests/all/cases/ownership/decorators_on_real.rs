@@ -52,7 +52,7 @@ fn labels_of_a_config_map_are_owned_and_given_back_on_a_real_server() {
             decorated["metadata"]["annotations"]["example.com/seen"] == "yes",
             "{decorated}"
         );
-        bare.change("decoratedmaps", &json!({"settings": {"told": null}}))
+        bare.change("decoratedmaps", &json!({"settings": {"told": {"primary": null}}}))
             .await?;
         let left = product::await_value(cluster, &one, "/metadata/labels/tier", Value::Null).await?;
         ensure!(
@@ -99,7 +99,7 @@ fn replicas_of_a_deployment_are_left_to_the_manager_that_owns_them_on_a_real_ser
         made["spec"].as_object_mut().unwrap().remove("replicas");
         cluster.apply(&made.to_string()).await?;
         product::await_value(cluster, &web, "/spec/replicas", 3).await?;
-        bare.change("decorateddeploys", &json!({"settings": {"told": null}}))
+        bare.change("decorateddeploys", &json!({"settings": {"told": {"primary": null}}}))
             .await?;
         eventually(DEADLINE, "it is given back", async || {
             let left = product::get(cluster, &web).await?;

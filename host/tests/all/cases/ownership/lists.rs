@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 pub(crate) async fn b_08_an_entry_twice_is_refused_with_its_key_and_two_protocols_are_fine(play: &Play) -> Result<()> {
     let wanted = |container: Value| json!({"children": [child(deployment("web", &container))]});
-    let foo = json!({"name": "FOO", "value": "1"});
+    let twice_named = json!({"name": "FOO", "value": "1"});
     let twice = [
-        ("env", json!({"name": "nginx", "image": "nginx:1", "env": [foo, foo]})),
+        (
+            "env",
+            json!({"name": "nginx", "image": "nginx:1", "env": [twice_named, twice_named]}),
+        ),
         (
             "ports",
             json!({"name": "nginx", "image": "nginx:1", "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "TCP"}]}),
