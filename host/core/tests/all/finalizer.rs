@@ -17,7 +17,7 @@ fn wanted(names: &[u8]) -> Decided {
             object: Object::from_value(object).unwrap(),
             mode: WriteMode::Apply,
             propagation: Propagation::Background,
-            retain: name % 3 == 0,
+            retain: name.is_multiple_of(3),
         }))
     };
     Decided::Outcome(Box::new(Outcome {
@@ -62,7 +62,7 @@ proptest! {
         world.objects[0] = case.primary.clone();
         case.children = world.objects[1..].to_vec();
         let plan = case.plan(&Decided::Done);
-        let goes = names.iter().filter(|name| *name % 3 != 0).count();
+        let goes = names.iter().filter(|name| !name.is_multiple_of(3)).count();
         prop_assert_eq!(plan.prune.len(), goes, "what is retained stays");
         prop_assert_eq!(plan.release.is_some(), goes == 0, "nothing is let go while something is left");
 
