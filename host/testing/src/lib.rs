@@ -29,7 +29,7 @@
 //! ```
 //!
 //! [`fault_proxy`] stands between a host and the API server where a test needs a bad day; `windlass-fault-proxy --help` is the
-//! same by hand, in front of any cluster.
+//! same by hand, in front of any cluster. [`Webhook`] is admission that says what a test tells it to.
 //!
 //! # Guarantees
 //! Whatever is started here ends with the value that stands for it, and also when the test process is killed: each
@@ -49,6 +49,8 @@ mod host_process;
 
 mod serving;
 pub mod fault_proxy;
+mod webhook;
+mod paused;
 
 pub mod product;
 pub mod walk;
@@ -59,3 +61,5 @@ pub use eventually::eventually;
 pub use fault_proxy::FaultProxy;
 pub use host_process::{HostCommand, HostProcess};
 pub use in_cluster::{InClusterEnvironment, Mounting};
+pub use paused::Paused;
+pub use webhook::{Says, Webhook};

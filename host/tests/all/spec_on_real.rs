@@ -6,9 +6,9 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, RwLock};
 use windlass_testing::product::{self, DEADLINE, NAMESPACE};
-use windlass_testing::{ControlPlane, HostProcess, InClusterEnvironment, eventually};
+use windlass_testing::{ControlPlane, FaultProxy, HostProcess, InClusterEnvironment, eventually};
 
 /// An API server with nothing but the host: whatever goes, goes by the host's hand. Or a whole control plane, where what the
 /// host does not do is to be done by others.
@@ -17,6 +17,8 @@ pub(crate) struct Bare {
     /// Ends with this value at the latest.
     pub(crate) host: HostProcess,
     environment: InClusterEnvironment,
+    /// Between the host and the API server, where there is one.
+    proxy: Option<FaultProxy>,
 }
 
 impl Bare {
@@ -32,7 +34,25 @@ impl Bare {
             cluster,
             host,
             environment,
+            proxy: None,
         })
+    }
+
+    /// The same with a fault proxy between the host and the API server.
+    async fn proxied(cluster: ControlPlane, log: &str, variables: &[(&str, &str)]) -> Result<Self> {
+        let bare = Self::new(cluster, log, &[]);
+        let mut bare = bare.await?;
+        let proxy = bare.cluster.fault_proxy().await?;
+        let directory = bare.cluster.directory().join("host-by-proxy");
+        bare.environment = bare.environment.by_way_of(&proxy.url(), &directory)?;
+        bare.proxy = Some(proxy);
+        bare.replace_host(log, variables).await?;
+        Ok(bare)
+    }
+
+    /// What is between this host and the API server.
+    pub(crate) fn proxy(&self) -> &FaultProxy {
+        self.proxy.as_ref().unwrap()
     }
 
     /// Ends the host, and starts another one.
@@ -112,9 +132,9 @@ async fn bare() -> &'static Bare {
 }
 
 async fn whole() -> &'static Bare {
-    static WHOLE: OnceCell<Result<Bare>> = OnceCell::const_new();
-    let start = async || Bare::new(ControlPlane::start().await?, "host-of-the-whole.log", &SOON).await;
-    let whole = WHOLE.get_or_init(start).await;
+    static STARTED: OnceCell<Result<Bare>> = OnceCell::const_new();
+    let start = async || Bare::proxied(ControlPlane::start().await?, "host-of-the-whole.log", &SOON).await;
+    let whole = STARTED.get_or_init(start).await;
     whole
         .as_ref()
         .unwrap_or_else(|error| panic!("the control plane cannot be set up: {error:#}"))
@@ -124,9 +144,23 @@ pub(crate) fn on_bare(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
     RUNTIME.block_on(async { played(bare().await, test).await });
 }
 
-/// The same on a whole control plane, which has a garbage collector.
+/// Held by whoever uses the whole control plane, and by one alone who disturbs all of it.
+static WHOLE: RwLock<()> = RwLock::const_new(());
+
+/// The same on a whole control plane, which has a garbage collector, and a fault proxy between it and the host.
 pub(crate) fn on_whole(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
-    RUNTIME.block_on(async { played(whole().await, test).await });
+    RUNTIME.block_on(async {
+        let _one_of_many = WHOLE.read().await;
+        played(whole().await, test).await;
+    });
+}
+
+/// The same while nobody else is there.
+pub(crate) fn on_whole_alone(test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {
+    RUNTIME.block_on(async {
+        let _alone = WHOLE.write().await;
+        played(whole().await, test).await;
+    });
 }
 
 async fn played(bare: &'static Bare, test: impl AsyncFnOnce(&'static Bare) -> Result<()>) {

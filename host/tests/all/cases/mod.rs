@@ -5,6 +5,7 @@ mod c_views;
 mod d_deletion;
 mod d_going;
 mod d_whole;
+mod on_whole;
 mod e_containment;
 mod f_modules;
 mod g_blast;
