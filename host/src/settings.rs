@@ -3,6 +3,7 @@
 use crate::api::Limits;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use windlass_core::events;
 
 /// What the host was told at its start.
 #[derive(Clone, Debug)]
@@ -33,6 +34,10 @@ pub struct Settings {
     pub rights_believed: Duration,
     /// How long a Reconciler may not be looked at, so that what no watch tells is noticed without a decision too.
     pub sweep: Duration,
+    /// How soon an Event is written again when there is news.
+    ///
+    /// Stops: a primary that flips between failing and well filling etcd.
+    pub events_again: Duration,
 }
 
 impl Settings {
@@ -49,6 +54,7 @@ impl Settings {
             maxima: Self::maxima(),
             rights_believed: Duration::from_secs(60),
             sweep: Duration::from_secs(600),
+            events_again: events::AGAIN,
         }
     }
 

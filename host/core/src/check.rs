@@ -51,6 +51,8 @@ pub enum Rule {
     StatusUndeclared,
     /// Status is a map without what is the host's.
     StatusShape,
+    /// The status is not too large.
+    StatusSize,
     /// Conditions follow the API conventions.
     Condition,
     /// There are not more conditions than allowed.
@@ -93,6 +95,9 @@ pub struct Finding {
 pub struct OutcomeLimits {
     /// Entries of the set of children. Stops a guest that floods the API server and etcd through one primary.
     pub children: usize,
+    /// Bytes of the status fields, as JSON. Stops a guest that makes the primary too large to be stored, so that nobody could
+    /// edit it any more (I-04).
+    pub status: usize,
     /// Conditions. Stops a guest that makes the primary too large for the API server to store.
     pub conditions: usize,
     /// Characters of a condition's or failure's message; the API convention's own limit. Stops an answer that would be
@@ -108,7 +113,8 @@ impl Default for OutcomeLimits {
     fn default() -> Self {
         Self {
             children: 256,
-            conditions: 32,
+            status: 128 << 10,
+            conditions: 16,
             message: 32_768,
             events: 8,
             note: 1024,

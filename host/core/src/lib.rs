@@ -43,3 +43,4 @@ pub mod report;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod events;

@@ -69,6 +69,8 @@ pub struct EventNote {
     pub note: String,
     /// True for the guest's own words, which are written as its ServiceAccount.
     pub from_guest: bool,
+    /// False where the object's status says so already: it goes on, which is worth no more than a count.
+    pub is_news: bool,
 }
 
 /// When the primary is decided again without any change.
@@ -155,12 +157,12 @@ pub fn report(ended: &Ended<'_>) -> Report {
     }
 }
 
-/// The host's Event if something is wrong that the status does not say yet, or the guest's own if all was carried out.
+/// The host's Event if something is wrong, or the guest's own if all was carried out.
 fn events(ended: &Ended<'_>, verdict: &Verdict) -> Vec<EventNote> {
     if verdict.is_reconciled() {
         return carried_out(ended.decided).iter().map(note).collect();
     }
-    if !verdict.is_news || !verdict.is_trouble || is_said_already(ended.primary, verdict) {
+    if !verdict.is_news || !verdict.is_trouble {
         return Vec::new();
     }
     let reason = verdict.reason.to_string();
@@ -169,6 +171,7 @@ fn events(ended: &Ended<'_>, verdict: &Verdict) -> Vec<EventNote> {
         reason,
         note: cut(&verdict.message),
         from_guest: false,
+        is_news: !is_said_already(ended.primary, verdict),
     }]
 }
 
@@ -178,6 +181,7 @@ fn note(event: &GuestEvent) -> EventNote {
         reason: event.reason.clone(),
         note: cut(&event.note),
         from_guest: true,
+        is_news: true,
     }
 }
 

@@ -15,6 +15,15 @@ pub fn cut(text: &str) -> String {
     format!("{}{CUT}", start(text, LONGEST_TEXT - CUT.len()))
 }
 
+/// A text and what must follow it whole: the text is cut so that both are not longer than may be written.
+pub fn cut_before(text: &str, rest: &str) -> String {
+    let room = LONGEST_TEXT.saturating_sub(rest.len());
+    if text.len() <= room {
+        return format!("{text}{rest}");
+    }
+    cut(&format!("{}{CUT}{rest}", start(text, room.saturating_sub(CUT.len()))))
+}
+
 /// The start of a text, of at most so many bytes.
 pub fn start(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
@@ -37,5 +46,13 @@ mod tests {
         let text = cut(&"é".repeat(2000));
         assert!(text.len() <= LONGEST_TEXT && text.ends_with("é…"));
         assert_eq!(cut("short"), "short");
+    }
+
+    #[test]
+    fn what_must_follow_is_never_cut_for_what_comes_before() {
+        let text = cut_before(&"é".repeat(2000), "; do this");
+        assert!(text.len() <= LONGEST_TEXT && text.ends_with("é…; do this"), "{text}");
+        assert_eq!(cut_before("short", "; do this"), "short; do this");
+        assert_eq!(cut_before("short", &"x".repeat(2000)).len(), LONGEST_TEXT);
     }
 }

@@ -20,6 +20,7 @@ mod confirm;
 mod finalizers;
 mod release;
 mod uninstall;
+pub mod explain;
 pub mod objects;
 pub mod list;
 pub mod watch;
@@ -42,6 +43,7 @@ pub struct Cli {
 enum Command {
     Run(run::RunArguments),
     Simulate(simulate::SimulateArguments),
+    Explain(explain::ExplainArguments),
     Inspect(inspect::InspectArguments),
     Rbac(rbac::RbacArguments),
     Push(push::PushArguments),
@@ -99,6 +101,7 @@ impl Command {
             Self::CompileModule(arguments) => Ok(compile_module::compile_module(&arguments)),
             Self::Run(arguments) => run::run(arguments).await,
             Self::Simulate(arguments) => simulate::simulate(arguments).await,
+            Self::Explain(arguments) => explain::run(arguments).await,
             Self::Inspect(arguments) => inspect::inspect(arguments).await,
             Self::Rbac(arguments) => rbac::rbac(arguments).await,
             Self::Push(arguments) => push::push(arguments).await,

@@ -62,13 +62,7 @@ impl ModuleArguments {
     pub(super) async fn open_bytes(&self, bytes: Vec<u8>) -> anyhow::Result<Opened> {
         let shown = self.module.display();
         let settings = self.settings()?;
-        // One module for one command: nothing to reserve a pool for.
-        let capacity = Capacity {
-            allocation: Allocation::OnDemand,
-            ..Capacity::default()
-        };
-        let runtime = Runtime::new(capacity).context("the WebAssembly runtime cannot be set up")?;
-        let loader = Loader::new(runtime, Compiler::InProcess);
+        let loader = loader()?;
         let refused = |refusal| anyhow!("{refusal}").context(format!("the module {shown} is refused"));
         let module = loader.load(bytes.clone()).await.map_err(refused)?;
         let limits = Limits::default().with_time(DESCRIBE_TIME);
@@ -91,4 +85,18 @@ impl ModuleArguments {
             serde_saphyr::from_str(&text).with_context(|| format!("{} is not a YAML map", path.display()))?;
         Ok(Value::Object(settings.unwrap_or_default()))
     }
+}
+
+/// What takes up the one module of a command.
+///
+/// # Errors
+/// If the runtime cannot be set up.
+pub(super) fn loader() -> anyhow::Result<Loader> {
+    // Nothing to reserve a pool for.
+    let capacity = Capacity {
+        allocation: Allocation::OnDemand,
+        ..Capacity::default()
+    };
+    let runtime = Runtime::new(capacity).context("the WebAssembly runtime cannot be set up")?;
+    Ok(Loader::new(runtime, Compiler::InProcess))
 }

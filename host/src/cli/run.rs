@@ -68,6 +68,9 @@ pub(super) struct RunArguments {
     /// After how many seconds a Reconciler is looked at although nothing tells of it
     #[arg(long, env = "WINDLASS_SWEEP_SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     sweep_seconds: u32,
+    /// After how many seconds at the soonest an Event is written again
+    #[arg(long, env = "WINDLASS_EVENTS_AGAIN_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    events_again_seconds: u32,
     /// Address of /livez, /readyz and /metrics
     #[arg(long, env = "WINDLASS_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -142,6 +145,7 @@ pub(super) async fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         children: arguments.maxima.max_children,
     };
     settings.rights_believed = Duration::from_secs(arguments.rights_believed_seconds.into());
+    settings.events_again = Duration::from_secs(arguments.events_again_seconds.into());
     settings.sweep = Duration::from_secs(arguments.sweep_seconds.into());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),

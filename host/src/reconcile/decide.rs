@@ -64,13 +64,38 @@ pub(super) async fn decide(
     assembled: &Assembled,
     call: &Call,
 ) -> Result<Decided, Unreadable> {
-    let mut asked = Vec::new();
+    let mut request = call.request.clone();
+    decided(host, activation, assembled, call, &mut request, &mut Vec::new()).await
+}
+
+/// The same with what was asked, and what was answered as far as it came to that.
+pub(super) async fn decide_and_show(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    call: &Call,
+) -> Result<(Decided, Vec<(Query, Option<Answer>)>), Unreadable> {
+    let (mut request, mut asked) = (call.request.clone(), Vec::new());
+    let decided = decided(host, activation, assembled, call, &mut request, &mut asked).await?;
+    // Each question has one answer, in its order.
+    let answers = request.answers.into_iter().map(|answered| Some(answered.answer));
+    let asked = asked.into_iter().zip(answers.chain(std::iter::repeat(None)));
+    Ok((decided, asked.collect()))
+}
+
+async fn decided(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    call: &Call,
+    request: &mut Request,
+    asked: &mut Vec<Query>,
+) -> Result<Decided, Unreadable> {
     // At the level of errors, so that a guest's line carries it whatever is logged.
     let whose = tracing::error_span!("decision", reconciler = %activation.id, primary = %assembled.name);
-    let decided = rounds(host, activation, assembled, call, &mut asked)
-        .instrument(whose)
-        .await;
-    activation.depend(assembled.name.clone(), asked);
+    let rounds = rounds(host, activation, assembled, call, request, asked);
+    let decided = rounds.instrument(whose).await;
+    activation.depend(assembled.name.clone(), asked.clone());
     match decided {
         Ok(decided) => Ok(decided),
         Err(Stopped::Fault(fault)) => Ok(Decided::Faulted(fault)),
@@ -83,13 +108,13 @@ async fn rounds(
     activation: &Activation,
     assembled: &Assembled,
     call: &Call,
+    request: &mut Request,
     asked: &mut Vec<Query>,
 ) -> Result<Decided, Stopped> {
-    let mut request = call.request.clone();
     let mut session = activation.guest.begin(&call.random).await?;
     let mut fetches = Fetches(MAX_SECRETS);
     for _ in 0..=MAX_ROUNDS {
-        let queries = match session.call(call.entry, &request).await? {
+        let queries = match session.call(call.entry, request).await? {
             Reply::Decided(decided) => return Ok(decided),
             Reply::Ask(queries) => queries,
         };
@@ -108,7 +133,7 @@ async fn rounds(
             let answer = answer(host, activation, &query, &mut fetches).await?;
             request.answers.push(Answered { id: query.id, answer });
         }
-        if objects(&request) > MAX_OBJECTS {
+        if objects(request) > MAX_OBJECTS {
             return Err(too_much(format!(
                 "it asked for more than {MAX_OBJECTS} objects in one decision; ask for less"
             )));

@@ -17,6 +17,7 @@ mod predecessors;
 mod faults;
 mod tell;
 mod send;
+pub(crate) mod preview;
 
 use crate::host::Host;
 use crate::queue::Ended;

@@ -7,14 +7,15 @@ use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::{Activation, Standing};
+use std::time::Duration;
 use windlass_core::decision::Decided;
 use windlass_core::dropped::first_dropped;
 use windlass_core::key::Key;
 use windlass_core::key::PrimaryName;
 use windlass_core::object::Object;
 use windlass_core::reason::Reason;
-use windlass_core::report::{self, Next};
-use windlass_core::write::{Applied, Identity, Request, Target, Write, WriteError};
+use windlass_core::report::{self, EventNote, Next};
+use windlass_core::write::{Applied, Request, Target, Write, WriteError};
 
 /// How often a status that somebody else was faster to write is written again at once.
 const STATUS_LOOKS: usize = 4;
@@ -83,27 +84,16 @@ pub(super) async fn tell(
         });
         written = write_conditions(host, activation, &assembled.name, again.conditions.as_ref()).await;
     }
+    let mut owed = None;
     for event in &report.events {
-        let identity = if event.from_guest {
-            &activation.actor.identity
-        } else {
-            &Identity::Host
-        };
-        // A failure that was told is not told again while it stays the same (I-05).
-        let is_news = if event.from_guest {
-            may_tell(host, activation, &assembled.name)
-        } else {
-            !told
-        };
-        if is_news {
-            events::write(host, identity, &assembled.primary, event).await;
-        }
+        owed = owed.or(say(host, activation, assembled, event, told).await);
     }
-    match report.next.sooner(report::again(written.as_ref().err())) {
-        Next::Backoff => Ended::Failed,
-        Next::NotBefore(delay) => Ended::NotBefore(delay),
-        Next::OnChange => Ended::Done,
-        Next::After(delay) => Ended::After(delay),
+    match (report.next.sooner(report::again(written.as_ref().err())), owed) {
+        (Next::Backoff, _) => Ended::Failed,
+        // Nothing else would bring its Event up to what was decided in time.
+        (Next::NotBefore(delay), owed) => Ended::NotBefore(owed.map_or(delay, |owed| owed.min(delay))),
+        (Next::OnChange, None) => Ended::Done,
+        (Next::OnChange, Some(delay)) | (Next::After(delay), _) => Ended::After(delay),
     }
 }
 
@@ -117,14 +107,26 @@ async fn unchanged(host: &Host, activation: &Activation, primary: &Object) -> Op
     is_same.then_some(live)
 }
 
-/// Whether the guest has not said too much about a primary already.
-fn may_tell(host: &Host, activation: &Activation, primary: &PrimaryName) -> bool {
-    let now = host.started.elapsed();
-    let may = host.running.tally(&activation.id, |tally| tally.may_tell(primary, now));
-    if !may {
-        host.metrics.events_dropped.inc();
+/// Writes an Event; gives the time after which it can be written, where that is not now. A failure that was told is not told
+/// again while it stays the same, but counted (I-05).
+async fn say(
+    host: &Host,
+    activation: &Activation,
+    assembled: &Assembled,
+    event: &EventNote,
+    told: bool,
+) -> Option<Duration> {
+    let (id, about) = (&activation.id, &assembled.primary);
+    if event.from_guest {
+        // What of a guest's own words is not written yet is only a count.
+        events::tell_as(host, id, &activation.actor.identity, about, event).await;
+        return None;
     }
-    may
+    let event = EventNote {
+        is_news: event.is_news && !told,
+        ..event.clone()
+    };
+    events::tell(host, id, about, &event).await
 }
 
 /// What became of the guest's own fields of the status.

@@ -51,7 +51,7 @@ impl Claim {
     }
 
     /// Its namespaces; one none for all of them.
-    pub(super) fn scopes(&self) -> Vec<Option<String>> {
+    pub(crate) fn scopes(&self) -> Vec<Option<String>> {
         self.namespaces
             .iter()
             .map(|namespace| (namespace != EVERYWHERE).then(|| namespace.clone()))
@@ -59,7 +59,7 @@ impl Claim {
     }
 
     /// Whether a primary of this namespace is claimed.
-    pub(super) fn covers(&self, namespace: Option<&str>) -> bool {
+    pub(crate) fn covers(&self, namespace: Option<&str>) -> bool {
         self.namespaces
             .iter()
             .any(|claimed| claimed == EVERYWHERE || Some(claimed.as_str()) == namespace)

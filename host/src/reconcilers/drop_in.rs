@@ -126,6 +126,7 @@ async fn tell_once(host: &Host, id: &ReconcilerId, config_map: &Object, reason: 
         reason: reason.into(),
         note,
         from_guest: false,
+        is_news: true,
     };
-    events::write(host, &Identity::Host, config_map, &event).await;
+    events::tell(host, id, config_map, &event).await;
 }

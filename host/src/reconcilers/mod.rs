@@ -17,6 +17,7 @@ mod claim;
 mod release;
 mod status;
 mod conditions;
+pub(crate) mod borrowed;
 
 pub use settle::settle;
 pub use slot::Slots;

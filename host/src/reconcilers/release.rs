@@ -5,7 +5,6 @@ use super::halt::{Gate, Halt};
 use super::{settle, status};
 use crate::api::{Claim, reconciler_kind};
 use crate::cluster::WatchKey;
-use crate::events;
 use crate::host::Host;
 use crate::queue::Ended;
 use crate::running::Activation;
@@ -142,8 +141,10 @@ async fn left_behind(host: &Host, reconciler: &Object, why: String) {
         reason: "NotReleased".into(),
         note: why,
         from_guest: false,
+        is_news: true,
     };
-    events::write(host, &Identity::Host, reconciler, &event).await;
+    let id = ReconcilerId::new(reconciler.namespace().unwrap_or_default(), reconciler.name());
+    super::status::say(host, &id, reconciler, event).await;
 }
 
 /// Watches that show finalizers and nothing more.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use windlass_core::key::ReconcilerId;
 use windlass_core::manifest::Manifest;
+use windlass_core::report::EventNote;
 use windlass_core::rights::Access;
 use windlass_core::write::Identity;
 
@@ -25,6 +26,8 @@ pub struct Slots {
     refused_rights: Mutex<BTreeSet<ReconcilerId>>,
     /// What was said on a ConfigMap, by its uid, so that it is not said at each look.
     told: Mutex<HashMap<ReconcilerId, (String, String)>>,
+    /// What is still to be said of a Reconciler in an Event that was written too lately, by its reason.
+    owed: Mutex<HashMap<ReconcilerId, BTreeMap<String, EventNote>>>,
 }
 
 impl Slots {
@@ -48,6 +51,18 @@ impl Slots {
     pub(super) fn is_news(&self, id: &ReconcilerId, uid: &str, note: &str) -> bool {
         let now = (uid.to_owned(), note.to_owned());
         lock(&self.told).insert(id.clone(), now.clone()) != Some(now)
+    }
+
+    /// Takes down that something is still to be said of a Reconciler.
+    pub(super) fn owe(&self, id: &ReconcilerId, event: EventNote) {
+        let mut owed = lock(&self.owed);
+        owed.entry(id.clone()).or_default().insert(event.reason.clone(), event);
+    }
+
+    /// What is still to be said of a Reconciler; it counts as said from now on.
+    pub(super) fn take_owed(&self, id: &ReconcilerId) -> Vec<EventNote> {
+        let owed = lock(&self.owed).remove(id).unwrap_or_default();
+        owed.into_values().collect()
     }
 
     /// Forgets what was said about an object that is gone.
@@ -82,6 +97,7 @@ impl Slots {
         lock(&self.sources).remove(id);
         lock(&self.settled).remove(id);
         lock(&self.refused_rights).remove(id);
+        lock(&self.owed).remove(id);
     }
 }
 

@@ -135,10 +135,17 @@ pub(super) async fn write(
         prune_held,
         conditions,
     };
-    tell_trouble(host, reconciler, &before, &status).await;
+    for event in host.slots.take_owed(id) {
+        let still = EventNote {
+            is_news: false,
+            ..event
+        };
+        say(host, id, reconciler, still).await;
+    }
+    tell_trouble(host, id, reconciler, &before, &status).await;
     let written = send(host, reconciler, &before, &status).await;
     if written == Ended::Done {
-        tell_taken_up(host, reconciler, before.active.as_ref(), status.active.as_ref()).await;
+        tell_taken_up(host, id, reconciler, before.active.as_ref(), status.active.as_ref()).await;
     }
     written
 }
@@ -265,7 +272,13 @@ fn watch_trouble(host: &Host, active: &Activation) -> Option<String> {
 }
 
 /// An Event and a log line when `Ready` is false for a reason that was not told before.
-async fn tell_trouble(host: &Host, reconciler: &Object, before: &ReconcilerStatus, status: &ReconcilerStatus) {
+async fn tell_trouble(
+    host: &Host,
+    id: &ReconcilerId,
+    reconciler: &Object,
+    before: &ReconcilerStatus,
+    status: &ReconcilerStatus,
+) {
     let is_ready = |condition: &&StatusCondition| condition.type_ == "Ready";
     let Some(now) = status
         .conditions
@@ -292,12 +305,27 @@ async fn tell_trouble(host: &Host, reconciler: &Object, before: &ReconcilerStatu
         reason: now.reason.clone(),
         note,
         from_guest: false,
+        is_news: true,
     };
-    events::write(host, &Identity::Host, reconciler, &event).await;
+    say(host, id, reconciler, event).await;
+}
+
+/// Writes an Event about a Reconciler, later where the last one is too fresh: nothing else would bring it up to what is so.
+pub(super) async fn say(host: &Host, id: &ReconcilerId, reconciler: &Object, event: EventNote) {
+    if let Some(left) = events::tell(host, id, reconciler, &event).await {
+        host.slots.owe(id, event);
+        host.settling.add_after(id.clone(), left);
+    }
 }
 
 /// An Event when another module runs than the status said before.
-async fn tell_taken_up(host: &Host, reconciler: &Object, before: Option<&Active>, runs: Option<&Active>) {
+async fn tell_taken_up(
+    host: &Host,
+    id: &ReconcilerId,
+    reconciler: &Object,
+    before: Option<&Active>,
+    runs: Option<&Active>,
+) {
     let Some(runs) = runs.filter(|runs| before.is_none_or(|before| before.digest != runs.digest)) else {
         return;
     };
@@ -308,8 +336,9 @@ async fn tell_taken_up(host: &Host, reconciler: &Object, before: Option<&Active>
         reason: "TakenUp".into(),
         note: format!("{} takes the decisions{after}", named(runs)),
         from_guest: false,
+        is_news: true,
     };
-    events::write(host, &Identity::Host, reconciler, &event).await;
+    say(host, id, reconciler, event).await;
 }
 
 async fn send(host: &Host, reconciler: &Object, before: &ReconcilerStatus, status: &ReconcilerStatus) -> Ended {

@@ -3,7 +3,7 @@
 use crate::api::{HeldPlan, LastFailure, Primaries, PruneHeld};
 use std::collections::HashMap;
 use std::time::Duration;
-use windlass_core::budget::{Budget, GUEST_EVENTS};
+use windlass_core::events::Told;
 use windlass_core::guard::Prunes;
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
@@ -30,8 +30,8 @@ pub struct Tally {
     standings: HashMap<PrimaryName, Standing>,
     /// The last failure, kept while that primary still fails.
     last_failure: Option<(PrimaryName, String)>,
-    /// What is left of Events of the guest's own, for primaries about which it had some.
-    events: HashMap<PrimaryName, Budget>,
+    /// What was said about objects of which something was: primaries, and the Reconciler itself.
+    told: HashMap<PrimaryName, Told>,
     /// What was deleted lately because a primary wanted it no more, and what of that is held.
     pub(crate) prunes: Prunes,
     /// What own writes went to that had no answer, and was not looked at since, by primary.
@@ -52,7 +52,7 @@ impl Tally {
     /// Forgets a primary that is gone.
     pub fn forget(&mut self, primary: &PrimaryName) {
         self.standings.remove(primary);
-        self.events.remove(primary);
+        self.told.remove(primary);
         self.prunes.forget(primary);
         self.doubts.remove(primary);
     }
@@ -80,10 +80,9 @@ impl Tally {
         }
     }
 
-    /// Whether one more Event of the guest's own may be written about a primary, `now` since the host's start.
-    pub fn may_tell(&mut self, primary: &PrimaryName, now: Duration) -> bool {
-        let budget = self.events.entry(primary.clone());
-        budget.or_insert_with(|| Budget::new(GUEST_EVENTS, now)).take(now)
+    /// What was said about an object, `now` since the host's start.
+    pub(crate) fn told(&mut self, about: &PrimaryName, now: Duration) -> &mut Told {
+        self.told.entry(about.clone()).or_insert_with(|| Told::new(now))
     }
 
     /// How many primaries were decided about.

@@ -136,10 +136,16 @@ pub const TABLE: &[Row] = &[
         ..ROW
     },
     Row {
-        verbs: &["create"],
+        verbs: &["create", "patch"],
+        resource: "events",
+        why: "its own words about primaries, Reconcilers and ConfigMaps; said again they are counted, in the same Event",
+        ..ROW
+    },
+    Row {
+        verbs: &["patch"],
         group: "events.k8s.io",
         resource: "events",
-        why: "its own words about primaries, Reconcilers and ConfigMaps",
+        why: "how often a module has said the same, in the Event that its account made",
         ..ROW
     },
     Row {

@@ -100,7 +100,7 @@ fn assert_refused(what: &str, output: &Output, words: &[&str]) {
 #[test]
 fn every_mistake_with_files_is_named_with_what_to_do() {
     let desk = Desk::new();
-    let table: [(&str, &[&str]); 13] = [
+    let table: [(&str, &[&str]); 14] = [
         (
             "simulate missing.wasm -f nginx.yaml",
             &["missing.wasm cannot be read", "No such file"],
@@ -139,6 +139,10 @@ fn every_mistake_with_files_is_named_with_what_to_do() {
             "push junk.wasm --name junk",
             &["junk.wasm", "not WebAssembly", "Give the .wasm file"],
         ),
+        (
+            "explain web",
+            &["give kind and name with a slash between, such as nginx/web"],
+        ),
         ("rbac missing.wasm", &["missing.wasm cannot be read", "No such file"]),
         (
             "rbac junk.wasm",
@@ -163,6 +167,7 @@ fn a_missing_cluster_is_named_with_what_to_do() {
         "approve rights nginx",
         "release nginx",
         "uninstall",
+        "explain nginx/web",
     ] {
         let output = desk.run(line);
         assert_refused(
@@ -199,6 +204,7 @@ fn a_server_that_does_not_answer_is_named_with_what_to_do() {
         "rollback nginx",
         "release nginx",
         "uninstall",
+        "explain nginx/web",
     ] {
         let output = desk
             .command(line)

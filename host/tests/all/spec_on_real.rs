@@ -118,7 +118,8 @@ async fn start(environment: &InClusterEnvironment, log: &str, variables: &[(&str
 }
 
 /// So that a right that is taken away is noticed within a test's time.
-pub(crate) const SOON: [(&str, &str); 2] = [
+pub(crate) const SOON: [(&str, &str); 3] = [
+    ("WINDLASS_EVENTS_AGAIN_SECONDS", "2"),
     ("WINDLASS_RIGHTS_BELIEVED_SECONDS", "1"),
     ("WINDLASS_SWEEP_SECONDS", "3"),
 ];

@@ -48,7 +48,11 @@ static COMPILED: LazyLock<tokio::sync::Mutex<HashMap<String, Module>>> = LazyLoc
 impl World {
     /// A host on an empty cluster that knows the Reconciler kind.
     pub(crate) fn new() -> Self {
-        Self::with(Settings::new(SYSTEM))
+        Self::with(Settings {
+            // Nobody wants to wait for a minute until the last words are told.
+            events_again: Duration::from_millis(100),
+            ..Settings::new(SYSTEM)
+        })
     }
 
     /// The same with other settings.
@@ -241,18 +245,36 @@ impl World {
         condition["message"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Notes of the Events about an object.
+    /// Reason and note of each Event about an object.
     pub(crate) fn events(&self, name: &str) -> Vec<String> {
-        let events = self.cluster.list(&KindRef::new("events.k8s.io", "v1", "Event"));
-        let about = events
-            .iter()
-            .filter(|event| event.text_at(&["regarding", "name"]) == Some(name));
+        let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
+        let about = self.all_events().into_iter();
         about
-            .map(|event| {
-                let text = |key: &str| event.text_at(&[key]).unwrap_or_default().to_owned();
-                format!("{}: {}", text("reason"), text("note"))
-            })
+            .filter(|event| event["regarding"]["name"] == name)
+            .map(|event| format!("{}: {}", text(&event, "reason"), text(&event, "note")))
             .collect()
+    }
+
+    /// Every Event, as `events.k8s.io` shows it: on an API server those of both APIs are the same objects.
+    pub(crate) fn all_events(&self) -> Vec<Value> {
+        let core = self.cluster.list(&KindRef::new("", "v1", "Event")).into_iter();
+        let renamed = core.map(|event| {
+            let mut event = event.into_value();
+            event["apiVersion"] = "events.k8s.io/v1".into();
+            for (from, to) in [
+                ("message", "note"),
+                ("involvedObject", "regarding"),
+                ("reportingComponent", "reportingController"),
+            ] {
+                event[to] = event[from].take();
+            }
+            event
+        });
+        let others = self
+            .cluster
+            .list(&KindRef::new("events.k8s.io", "v1", "Event"))
+            .into_iter();
+        renamed.chain(others.map(Object::into_value)).collect()
     }
 
     /// How many decisions were taken for a Reconciler under this host, by their result, such as `Decided`.

@@ -19,6 +19,16 @@ pub(super) fn status(context: &Context<'_>, status: Option<&Value>, findings: &m
             "The guest gives a status, but its manifest says writes-status: false.".into()
         });
     }
+    let (size, limit) = (status.to_string().len(), context.limits.status);
+    if size > limit {
+        findings.add(Rule::StatusSize, || {
+            format!(
+                "The status holds {} KiB; at most {} are allowed: put what is large into a child.",
+                size.div_ceil(1024),
+                limit >> 10
+            )
+        });
+    }
     let Some(status) = status.as_object() else {
         return findings.add(Rule::StatusShape, || "The status is not a map.".into());
     };

@@ -1,11 +1,12 @@
 //! Puts the end of a decision in one reason, one sentence and the time of the next one.
 
 use super::{Ended, Next, again, requeue};
-use crate::decision::{Decided, Failure, FailureKind};
+use crate::decision::{Decided, Failure, FailureKind, Fault, FaultKind};
 use crate::dropped::names_unknown_field;
 use crate::policy::{FINALIZE_RETRY, FINALIZE_TRIES, OnFinalizeFailure};
 use crate::reason::Reason;
 use crate::rights::granting_command;
+use crate::text::cut_before;
 use crate::write::{Applied, WriteError};
 
 /// At most this many objects are named in one message.
@@ -63,7 +64,10 @@ pub(super) fn is_released(ended: &Ended<'_>) -> bool {
 
 pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
     match ended.decided {
-        Decided::Faulted(fault) => unfinalized(ended, fault.kind.into(), &fault.message, Next::Backoff),
+        Decided::Faulted(fault) => {
+            let message = cut_before(&fault.message, &what_to_do(ended, fault));
+            unfinalized(ended, fault.kind.into(), &message, Next::Backoff)
+        }
         Decided::Failed(Failure {
             kind: FailureKind::Waiting,
             message,
@@ -83,6 +87,25 @@ pub(super) fn verdict(ended: &Ended<'_>) -> Verdict {
     }
 }
 
+/// What helps against a fault, for whoever has nothing but the status before them.
+fn what_to_do(ended: &Ended<'_>, fault: &Fault) -> String {
+    if ended.primary.is_being_deleted() {
+        // What becomes of it then is said beside.
+        return String::new();
+    }
+    let more = match fault.kind {
+        // The host is at fault, and says so.
+        FaultKind::InternalError => return String::new(),
+        FaultKind::GuestTrapped | FaultKind::GuestOutputRejected => "",
+        FaultKind::GuestTimedOut => ", spec.limits.timeMilliseconds of its Reconciler gives it more time",
+        FaultKind::GuestOutOfMemory => ", spec.limits.memoryMebibytes of its Reconciler gives it more",
+    };
+    let reconciler = &ended.actor.reconciler;
+    let back = format!("`windlass rollback {} -n {}`", reconciler.name, reconciler.namespace);
+    let end = if fault.message.ends_with('.') { "" } else { "." };
+    format!("{end} It is tried again with a growing delay{more}; {back} goes back to the module before this one")
+}
+
 /// The guest failed. Where that was in `finalize`, it says what becomes of the object.
 fn unfinalized(ended: &Ended<'_>, reason: Reason, message: &str, next: Next) -> Verdict {
     if !ended.primary.is_being_deleted() {
@@ -91,11 +114,12 @@ fn unfinalized(ended: &Ended<'_>, reason: Reason, message: &str, next: Next) -> 
     match ended.policy.on_finalize_failure {
         OnFinalizeFailure::Block => {
             let stays = "the object stays until finalize succeeds; `windlass release` lets it go without";
-            Verdict::trouble(reason, format!("{message}; {stays}"), next)
+            Verdict::trouble(reason, cut_before(message, &format!("; {stays}")), next)
         }
         OnFinalizeFailure::Skip => {
             let goes = format!("after {FINALIZE_TRIES} failures in a row finalize is skipped and the object goes");
-            Verdict::trouble(reason, format!("{message}; {goes}"), Next::After(FINALIZE_RETRY))
+            let message = cut_before(message, &format!("; {goes}"));
+            Verdict::trouble(reason, message, Next::After(FINALIZE_RETRY))
         }
     }
 }
@@ -121,7 +145,10 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
     let mut message = listed(words.collect());
     if reason == Reason::ApplyForbidden {
         let place = [ended.primary.namespace().map(Into::into)];
-        message += &format!("; grant it with `{}`", granting_command(ended.actor, &place));
+        message = cut_before(
+            &message,
+            &format!("; grant it with `{}`", granting_command(ended.actor, &place)),
+        );
     }
     let next = again(failed.iter().map(|(_, error)| *error));
     Some(Verdict::trouble(reason, message, next))

@@ -131,10 +131,19 @@ fn the_guests_ready_counts_only_while_all_is_carried_out() {
 }
 
 #[test]
-fn i_05_one_failure_is_one_event() {
+fn i_05_one_failure_is_news_once() {
     let mut case = Case::new(&json!({}));
-    assert_eq!(settle(&mut case, &fault()).0.events.len(), 1);
-    assert_eq!(settle(&mut case, &fault()).0.events.len(), 0);
+    let mut news = |decided: &Decided| {
+        let (report, _) = settle(&mut case, decided);
+        report.events.iter().map(|event| event.is_news).collect::<Vec<_>>()
+    };
+    assert_eq!(news(&fault()), [true]);
+    assert_eq!(news(&fault()), [false], "it goes on");
+    assert!(
+        news(&outcome(json!({}), &[])).is_empty(),
+        "a healthy pass has nothing to say"
+    );
+    assert_eq!(news(&fault()), [true]);
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::stage::Stage;
 use crate::things::object;
-use crate::world::World;
+use crate::world::{SYSTEM, World};
 use async_trait::async_trait;
 use serde_json::Value;
 use windlass::cluster::Cluster;
 use windlass::cluster::memory::{Verb, WriteAuthor};
+use windlass::settings::Settings;
 use windlass_core::decision::Propagation;
 use windlass_core::kind::{KindInfo, ObjectRef};
 use windlass_core::object::Object;
@@ -19,7 +20,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) async fn new() -> Self {
-        let world = World::new();
+        // As the host on the real stage, which is told nothing.
+        let world = World::with(Settings::new(SYSTEM));
         for crd in super::CRDS {
             world.create_file(crd);
         }
@@ -102,6 +104,11 @@ impl Stage for Memory {
     }
 
     async fn list(&self, kind: &KindInfo, namespace: &str) -> Vec<Value> {
+        if kind.of.kind == "Event" {
+            let mut events = self.world.all_events();
+            events.retain(|event| event["metadata"]["namespace"] == namespace);
+            return events;
+        }
         let all = self.world.cluster.list(&kind.of).into_iter();
         all.filter(|object| object.namespace() == Some(namespace))
             .map(Object::into_value)

@@ -28,6 +28,11 @@ fn status_is_a_map_without_what_is_the_hosts() {
         (json!({"phase": "Up", "nested": {"conditions": []}}), None),
         (json!(null), Some((Rule::StatusShape, "not a map"))),
         (json!("up"), Some((Rule::StatusShape, "not a map"))),
+        (json!({"a": "x".repeat((128 << 10) - 8)}), None),
+        (
+            json!({"a": "x".repeat((128 << 10) - 7)}),
+            Some((Rule::StatusSize, "holds 129 KiB; at most 128")),
+        ),
         (
             json!({"conditions": []}),
             Some((Rule::StatusShape, "they are given apart")),
@@ -129,7 +134,7 @@ fn conditions_follow_the_api_conventions() {
 
 #[test]
 fn conditions_are_counted() {
-    let conditions = (0..33).map(|n| condition(&format!("C{n}"), "Up", "")).collect();
+    let conditions = (0..17).map(|n| condition(&format!("C{n}"), "Up", "")).collect();
     let many = findings(
         &manifest(),
         &primary(),
@@ -140,7 +145,7 @@ fn conditions_are_counted() {
     );
     expect(
         &many,
-        Some((Rule::ConditionsCount, "There are 33 conditions; at most 32")),
+        Some((Rule::ConditionsCount, "There are 17 conditions; at most 16")),
         "many",
     );
 }

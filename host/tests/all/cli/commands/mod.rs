@@ -6,6 +6,7 @@ mod rollback;
 mod approve;
 mod release;
 mod uninstall;
+mod explain;
 
 use crate::scenarios::RUNTIME;
 use crate::scenarios::real::PROGRAM;
