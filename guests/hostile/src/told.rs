@@ -18,6 +18,7 @@
 //!   events: [{reason: Told, note: So it is., warning: false}]
 //!   requeueAfterSeconds: 5
 //!   ask: [{group: "", version: v1, kind: ConfigMap, name: one}]   # or labels: a selector
+//!   judges: false        # whether Ready is False where a Deployment of its says ReplicaFailure
 //!   waiting: for this      # instead of all that
 //!   invalid: because of this
 //! ```
@@ -44,6 +45,7 @@ struct Told {
     events: Vec<ToldEvent>,
     requeue_after_seconds: Option<u64>,
     ask: Vec<ToldQuery>,
+    judges: bool,
     waiting: String,
     invalid: String,
 }
@@ -221,6 +223,9 @@ fn outcome(context: &Context<Settings>, primary: &Primary, told: &Value) -> Resu
             false => Event::normal(event.reason, event.note),
         });
     }
+    if let Some(failure) = replica_failure(context).filter(|_| told.judges) {
+        outcome = outcome.condition(failure);
+    }
     Ok(match told.requeue_after_seconds {
         Some(seconds) => outcome.requeue_after(Duration::from_secs(seconds)),
         None => outcome,
@@ -259,6 +264,27 @@ fn count(answer: &Answer) -> usize {
         Answer::Found(objects) | Answer::Truncated(objects) => objects.len(),
         _ => 0,
     }
+}
+
+/// What a Deployment among the children says of pods that it cannot make.
+fn replica_failure(context: &Context<Settings>) -> Option<Condition> {
+    let children = context
+        .children
+        .iter()
+        .filter_map(|child| serde_json::from_str::<Value>(child).ok());
+    let text = |condition: &Value, key: &str| condition[key].as_str().unwrap_or_default().to_owned();
+    children
+        .filter_map(|child| child["status"]["conditions"].as_array().cloned())
+        .flatten()
+        .find(|condition| condition["type"] == "ReplicaFailure" && condition["status"] == "True")
+        .map(|failure| {
+            Condition::new(
+                "Ready",
+                ConditionStatus::False,
+                text(&failure, "reason"),
+                text(&failure, "message"),
+            )
+        })
 }
 
 fn child(told: ToldChild) -> Child {

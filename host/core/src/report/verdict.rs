@@ -24,6 +24,10 @@ const ADMISSION_SAYS: [&str; 6] = [
     "denied the request",
 ];
 
+/// How the API server answers a JSON patch of which a `test` fails: as content that is refused, without a cause. It says that the
+/// object has changed, and nothing about what was to be written.
+const TEST_FAILED: &str = "the server rejected our request due to an error in our request";
+
 /// How the decision ended.
 pub(super) struct Verdict {
     pub(super) reason: Reason,
@@ -130,7 +134,7 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
         .applied
         .iter()
         .filter_map(|applied| Some((applied, applied.error.as_ref()?)))
-        .filter(|(_, error)| !matches!(error, WriteError::Stale(_)))
+        .filter(|(_, error)| !is_outdated(error))
         .collect();
     let reason = reason(failed.first()?.1);
     let words = failed
@@ -154,12 +158,20 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
     Some(Verdict::trouble(reason, message, next))
 }
 
+fn is_outdated(error: &WriteError) -> bool {
+    match error {
+        WriteError::Stale(_) => true,
+        WriteError::Refused(words) | WriteError::Invalid(words) => words == TEST_FAILED,
+        _ => false,
+    }
+}
+
 /// Some write was planned from a view that is out of date. The next look may be fine, so nothing is said of it.
 fn outdated(ended: &Ended<'_>) -> Option<Verdict> {
     let stale = ended
         .applied
         .iter()
-        .find(|applied| matches!(applied.error, Some(WriteError::Stale(_))))?;
+        .find(|applied| applied.error.as_ref().is_some_and(is_outdated))?;
     let message = format!(
         "{} has changed meanwhile and is looked at again",
         stale.target.reference()

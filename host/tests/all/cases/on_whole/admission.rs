@@ -72,6 +72,61 @@ fn i_03_a_child_that_a_webhook_or_a_quota_refuses_is_told_and_made_once_it_is_le
     });
 }
 
+/// The Deployment is let in and its pods are not: that is the guest's to judge, and its `Ready` is what people wait for.
+#[test]
+fn i_03_pods_that_are_refused_are_told_by_the_guest_that_looks_at_its_deployment() {
+    on_whole(async |bare| {
+        let cluster = &bare.cluster;
+        let deployments = json!({"group": "apps", "version": "v1", "kind": "Deployment", "plural": "deployments"});
+        let settings = json!({"describe": "told", "manifest": {"children": [deployments]}});
+        bare.take_up("i03-pods", windlass_artifacts::HOSTILE, &json!({"settings": settings}))
+            .await?;
+        let level = async |level: &str| {
+            let level = format!("pod-security.kubernetes.io/enforce={level}");
+            cluster
+                .kubectl(&["label", "namespace", "i03-pods", "--overwrite", &level])
+                .await
+        };
+        level("restricted").await?;
+        let labels = json!({"app": "web"});
+        let template =
+            json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}});
+        let deployment = json!({"object": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+        }});
+        put(
+            bare,
+            &[told(
+                "i03-pods",
+                "web",
+                &json!({"children": [deployment], "judges": true}),
+            )],
+        )
+        .await?;
+        let ready = async |status: &str, words: &str| {
+            eventually(DEADLINE, &format!("Ready is {status}"), async || {
+                let web = product::get(cluster, &[super::HOSTILES, "web", "-n", "i03-pods"]).await?;
+                let conditions = web["status"]["conditions"].as_array().cloned().unwrap_or_default();
+                let ready = conditions
+                    .into_iter()
+                    .find(|one| one["type"] == "Ready")
+                    .unwrap_or_default();
+                ensure!(
+                    ready["status"] == status && ready.to_string().contains(words),
+                    "{ready}"
+                );
+                Ok(())
+            })
+            .await
+        };
+        ready("False", "violates PodSecurity").await?;
+        says(bare, "i03-pods", "web", "Reconciled").await?;
+        level("privileged").await?;
+        ready("True", "Reconciled").await
+    });
+}
+
 #[test]
 fn l_07_a_webhook_that_never_answers_holds_up_its_own_and_nobody_else() {
     on_whole(async |bare| {

@@ -42,15 +42,39 @@ pub(crate) async fn a_06_replicas_that_the_guest_leaves_out_are_left_to_who_scal
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_06_replicas_stay_over_a_restart_and_an_equal_module() {
-    let mut world = World::with_guests(&[]).await;
+/// A host on a cluster in memory whose guest is told of Deployments by `Hostile`s.
+async fn told_world() -> (World, Value) {
+    let world = World::with_guests(&[]).await;
     let kind = |group: &str, kind: &str, plural: &str| json!({"group": group, "version": "v1", "kind": kind, "plural": plural});
     let manifest = json!({
         "primary": kind("hostile.windlass.test", "Hostile", "hostiles"), "children": [kind("apps", "Deployment", "deployments")],
     });
     let settings = json!({"describe": "told", "manifest": manifest});
     world.install("hostile", "hostile", settings.clone()).await;
+    (world, settings)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_01_a_02_what_the_server_spells_or_fills_in_is_not_written_again_after_a_restart() {
+    let (mut world, _) = told_world().await;
+    let resources = json!({"limits": {"cpu": "1000m", "memory": "2048Mi"}});
+    let pod = json!({"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}});
+    let container = json!({
+        "name": "web", "image": "web:1", "resources": resources, "env": [pod], "ports": [{"containerPort": 80}],
+    });
+    let web = world.create(json!({
+        "apiVersion": "hostile.windlass.test/v1", "kind": "Hostile", "metadata": {"namespace": TEAM, "name": "web"},
+        "spec": {"told": {"children": [child(deployment("web", &container))]}},
+    }));
+    world.until_says(&web.reference(), "Ready", "True Reconciled").await;
+    let written = world.writes_after_restart("hostile").await;
+    assert_eq!(written, []);
+    assert_eq!(world.get(&in_team(deployments(), "web")).generation(), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_06_replicas_stay_over_a_restart_and_an_equal_module() {
+    let (mut world, settings) = told_world().await;
     let told = json!({"children": [child(deployment("web", &json!({"name": "web", "image": "web:1"})))]});
     let web = world.create(json!({
         "apiVersion": "hostile.windlass.test/v1", "kind": "Hostile", "metadata": {"namespace": TEAM, "name": "web"},
