@@ -32,6 +32,7 @@
 //! - Every write about primaries and children is impersonated; the host's own are Reconcilers, Events, its key and the
 //!   modules that it keeps.
 //! - No value of a Secret is stored or logged; a guest that may see it gets it for one decision.
+//! - Nothing that lacks our mark is deleted, and of what has it no more than a person would notice, unless one approved it.
 //! - Nothing is written before the whole answer was checked, and nothing counts as done before its write returned.
 //! - A fault ends at its primary; a bad module at its Reconciler. Neither delays start, readiness or others.
 //! - The running module is replaced only by one that passed every step.

@@ -1,7 +1,7 @@
 //! Takes one key through the pipeline: the table of contents of the host.
 //!
 //! ```text
-//! assemble -> decide (ask <-> answer) -> check -> plan, carry out -> report, tell
+//! look -> assemble -> decide (ask <-> answer) -> check -> plan, guard (prune), carry out -> report, tell
 //! ```
 //! All thinking is done before the first write; status is the last thing written, also after a failure.
 
