@@ -74,11 +74,14 @@ async fn only_get(request: Request, next: Next) -> Response {
     response
 }
 
-/// Ready when the host's own watches stand. A broken module is no reason not to be (F-01).
+/// Ready when the host's own watches stand. A broken module is no reason not to be (F-01), nor is a kind of one that cannot be
+/// watched: those are named.
 async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, String) {
     let trouble = control::trouble(&host);
     if trouble.is_empty() {
-        (StatusCode::OK, "ok".into())
+        let blind = control::blind(&host).into_iter();
+        let blind = blind.map(|kind| format!("\n{kind} cannot be watched; its Reconcilers say why"));
+        (StatusCode::OK, format!("ok{}", blind.collect::<String>()))
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, trouble.join("\n"))
     }

@@ -89,6 +89,22 @@ pub fn trouble(host: &Host) -> Vec<String> {
     .collect()
 }
 
+/// The kinds of Reconcilers that cannot be watched now, each once. That is theirs, and no reason for the host not to be ready;
+/// whoever looks at its probe is told all the same (I-07).
+pub fn blind(host: &Host) -> Vec<String> {
+    let mut kinds: Vec<String> = host
+        .watches
+        .keys()
+        .into_iter()
+        .filter(|key| !host.watches.users(key).contains(&User::Host))
+        .filter(|key| matches!(host.store.sync(key), Sync::Waiting(Some(_)) | Sync::Synced(Some(_))))
+        .map(|key| key.kind.to_string())
+        .collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
 /// A watch of the host's own was listed, broke or mended.
 pub fn synced(host: &Host, key: &WatchKey) {
     if let Sync::Synced(None) = host.store.sync(key) {

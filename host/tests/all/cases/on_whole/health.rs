@@ -26,6 +26,10 @@ fn i_07_a_kind_that_cannot_be_watched_is_named_by_its_reconciler_alone() {
         for probe in ["/readyz", "/livez"] {
             let said = bare.host.ask(probe).await?;
             ensure!(said.contains("200 OK"), "{said}");
+            ensure!(
+                said.contains("Hostile.hostile.windlass.test/v1 cannot be watched") == (probe == "/readyz"),
+                "{said}"
+            );
         }
         put(bare, &[told("i07", "unseen", &wants(&[config_map("unseen", "1")]))]).await?;
         drop((refused, ended));
