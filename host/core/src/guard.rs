@@ -9,7 +9,7 @@ use crate::key::PrimaryName;
 use crate::object::Object;
 use crate::plan::{Blocked, Plan};
 use crate::reason::Reason;
-use crate::write::{Actor, Request, Target, Write};
+use crate::write::{Actor, Request, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -71,8 +71,8 @@ pub struct Asked<'a> {
     pub hash: &'a str,
     /// How many go.
     pub children: usize,
-    /// Which, as far as they are [listed].
-    pub names: &'a str,
+    /// Which.
+    pub names: &'a [String],
     /// How many the Reconciler owns now, these among them.
     pub owned: usize,
     /// Whether somebody has approved it.
@@ -86,8 +86,8 @@ pub struct Held {
     pub hash: String,
     /// How many children would go.
     pub children: usize,
-    /// Which, as far as they are [listed].
-    pub names: String,
+    /// Which.
+    pub names: Vec<String>,
 }
 
 /// What went lately for one Reconciler, and what is held back.
@@ -162,7 +162,7 @@ impl Prunes {
                 Held {
                     hash: asked.hash.into(),
                     children: asked.children,
-                    names: asked.names.into(),
+                    names: asked.names.to_vec(),
                 },
             );
         }
@@ -205,14 +205,18 @@ pub fn hold(plan: Plan, actor: &Actor, hash: &str, guard: &PruneGuard) -> Plan {
     }
 }
 
-/// What goes: the first few by name, and how many more.
-pub fn listed(prune: &[Write]) -> String {
-    let name = |target: &Target| target.reference().to_string();
-    let mut names: Vec<String> = prune.iter().take(LISTED).map(|write| name(&write.target)).collect();
-    if prune.len() > LISTED {
-        names.push(format!("{} more", prune.len() - LISTED));
+/// What goes, by name.
+pub fn names(prune: &[Write]) -> Vec<String> {
+    prune.iter().map(|write| write.target.reference().to_string()).collect()
+}
+
+/// The first of some names, and how many more there are.
+pub fn listed(names: &[String], most: usize) -> String {
+    let mut listed: Vec<String> = names.iter().take(most).cloned().collect();
+    if names.len() > most {
+        listed.push(format!("{} more", names.len() - most));
     }
-    names.join(", ")
+    listed.join(", ")
 }
 
 fn message(prune: &[Write], actor: &Actor, hash: &str, guard: &PruneGuard) -> String {
@@ -220,7 +224,7 @@ fn message(prune: &[Write], actor: &Actor, hash: &str, guard: &PruneGuard) -> St
     format!(
         "{} would be deleted and is kept, as more than {} % of what this Reconciler owns would go within {} s \
          (spec.pruneGuard); if that is meant, approve it with `windlass approve prune {} -n {}` (plan {hash})",
-        listed(prune),
+        listed(&names(prune), LISTED),
         guard.percent,
         guard.window.as_secs(),
         id.name,
@@ -246,7 +250,7 @@ mod tests {
             primary,
             hash: "h",
             children,
-            names: "ConfigMap a/b",
+            names: &[],
             owned,
             approved: false,
         }

@@ -175,7 +175,7 @@ pub struct HeldPlan {
     pub hash: String,
     /// How many children would be deleted.
     pub children: u32,
-    /// Which; of many the first five.
+    /// Which; of very many the first, and how many more.
     pub names: String,
 }
 

@@ -236,6 +236,7 @@ async fn of_reconciler(
                     child.why = Some("held until that is approved, as its status says".into());
                 }
             }
+            as_its_status_says(&mut decision, primary);
             explained.decision = Some(decision);
         }
         Err(Not::Needed(why)) => (explained.takes_care, explained.why_not) = (false, Some(why)),
@@ -244,6 +245,35 @@ async fn of_reconciler(
         }
     }
     explained
+}
+
+/// A plan says nothing about what the API server answers to it: where there is something to write, what came of it the last time
+/// is in the status.
+fn as_its_status_says(decision: &mut Decision, primary: &Object) {
+    let is_write = |child: &OfChild| {
+        matches!(
+            child.state,
+            ChildState::Created | ChildState::Changed | ChildState::Recreated | ChildState::Pruned
+        )
+    };
+    let writes = decision.children.iter().any(is_write) || !decision.writes.is_empty();
+    if !writes || decision.reason != Reason::Reconciled.to_string() {
+        return;
+    }
+    let failed = said(primary).into_iter().find(|said| {
+        said.type_ == "Reconciled" && said.status == "False" && said.observed_generation == primary.generation()
+    });
+    match failed {
+        Some(failed) => {
+            decision.message = format!(
+                "what is said to be written here was tried, and came to what the status says: {}",
+                failed.message
+            );
+            decision.reason = failed.reason;
+            decision.next.is_retried = true;
+        }
+        None => decision.message = "what is said to be written here would be written".into(),
+    }
 }
 
 fn assumed(caretaker: &Caretaker, again: &Again) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::running::Activation;
-use windlass_core::guard::{Asked, approval, hold, listed};
+use windlass_core::guard::{Asked, approval, hold, names};
 use windlass_core::key::PrimaryName;
 use windlass_core::names::ANNOTATION_APPROVE_PRUNE;
 use windlass_core::object::Object;
@@ -22,7 +22,7 @@ pub(super) fn guarded(host: &Host, activation: &Activation, primary: &Object, pl
         primary: &name,
         hash: &hash,
         children: plan.prune.len(),
-        names: &listed(&plan.prune),
+        names: &names(&plan.prune),
         owned: activation
             .watched
             .children

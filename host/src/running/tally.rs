@@ -4,7 +4,7 @@ use crate::api::{HeldPlan, LastFailure, Primaries, PruneHeld};
 use std::collections::HashMap;
 use std::time::Duration;
 use windlass_core::events::Told;
-use windlass_core::guard::Prunes;
+use windlass_core::guard::{Prunes, listed};
 use windlass_core::key::PrimaryName;
 use windlass_core::reason::Reason;
 use windlass_core::text::cut;
@@ -23,6 +23,17 @@ pub struct Standing {
 
 /// At most this many held deletions are in a status, which must not grow with the fleet (I-04).
 const PLANS: usize = 50;
+/// And so many bytes of names of what would be deleted, all plans together.
+const NAMES: usize = 16 << 10;
+
+/// How many names fit into so many bytes.
+fn fitting(names: &[String], room: usize) -> usize {
+    let sizes = names.iter().scan(0, |size, name| {
+        *size += name.len() + 2;
+        Some(*size)
+    });
+    sizes.take_while(|size| *size <= room).count()
+}
 
 /// How all primaries of one Reconciler stand.
 #[derive(Debug, Default)]
@@ -121,6 +132,7 @@ impl Tally {
     pub fn prune_held(&self) -> Option<PruneHeld> {
         let held = self.prunes.held();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let room = NAMES / held.len().clamp(1, PLANS);
         (!held.is_empty()).then(|| PruneHeld {
             primaries: number(held.len()),
             children: number(held.values().map(|held| held.children).sum()),
@@ -131,7 +143,7 @@ impl Tally {
                     primary: primary.to_string(),
                     hash: held.hash.clone(),
                     children: number(held.children),
-                    names: cut(&held.names),
+                    names: listed(&held.names, fitting(&held.names, room)),
                 })
                 .collect(),
         })

@@ -358,3 +358,30 @@ async fn explain_says_the_same_as_was_done_where_a_strange_hand_was_at_a_child()
         "{text}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn explain_says_of_what_the_api_server_refused_no_more_than_came_of_it() {
+    let world = World::with_guests(&["hostile"]).await;
+    world.create(hostile("one", "refused-child"));
+    let one = in_team(hostiles(), "one");
+    world.until_says(&one, "Ready", "False ApplyRejected").await;
+    let (answer, text) = explained(&world, &question(HOSTILE, "one")).await;
+    let decision = &answer["reconcilers"][0]["decision"];
+    assert_eq!(
+        (&decision["reason"], &decision["next"]["isRetried"]),
+        (&json!("ApplyRejected"), &json!(true)),
+        "{decision:#}"
+    );
+    assert!(
+        text.contains("was tried, and came to what the status says") && !text.contains("carried out whole"),
+        "{text}"
+    );
+    world.host.stop().await;
+    world.patch(&one, &json!({"spec": {"behaviour": "good"}}));
+    let (_, text) = explained(&world, &question(HOSTILE, "one")).await;
+    assert!(
+        text.contains("that is about generation 1: what was changed since has not been decided about yet")
+            && text.contains("what is said to be written here would be written"),
+        "{text}"
+    );
+}

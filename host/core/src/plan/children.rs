@@ -213,8 +213,13 @@ impl<'a> Child<'a> {
             resource_version: String::new(),
             propagation: self.wanted.propagation,
         };
+        let finalizers: Vec<&str> = object.finalizers().collect();
+        let waits = match finalizers.is_empty() {
+            true => String::new(),
+            false => format!("; it waits for its finalizers {}", finalizers.join(", ")),
+        };
         let message = format!(
-            "{} is deleted and made again, since a field of it that changed cannot be changed in place",
+            "{} is deleted and made again, since a field of it that changed cannot be changed in place{waits}",
             self.target.reference()
         );
         Step {

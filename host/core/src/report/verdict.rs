@@ -155,7 +155,25 @@ fn unwritten(ended: &Ended<'_>) -> Option<Verdict> {
         );
     }
     let next = again(failed.iter().map(|(_, error)| *error));
+    if let (Reason::ApplyRejected, Some(advice)) = (reason, advice(next, &message)) {
+        message = cut_before(&message, &advice);
+    }
     Some(Verdict::trouble(reason, message, next))
+}
+
+/// What becomes of something that the API server refuses, and what helps.
+fn advice(next: Next, words: &str) -> Option<String> {
+    let anew = match words.contains("immutable") {
+        true => ", delete the child, or have the guest want it made anew (apply-or-recreate)",
+        false => "",
+    };
+    match next {
+        Next::NotBefore(_) => Some(format!(
+            "; change the object or the module's settings{anew}: it is tried again when something changes, or after ten minutes"
+        )),
+        Next::Backoff => Some("; it is tried again by itself, within half a minute".into()),
+        _ => None,
+    }
 }
 
 fn is_outdated(error: &WriteError) -> bool {
@@ -261,6 +279,9 @@ fn reason(error: &WriteError) -> Reason {
 fn words(error: &WriteError) -> String {
     match error {
         WriteError::AlreadyExists => error.to_string(),
+        WriteError::Invalid(text) | WriteError::Refused(text) if names_unknown_field(text) => {
+            format!("{text}; add it to the schema of the kind, or have the guest leave it out")
+        }
         WriteError::Dropped(path) => format!(
             "{path} was sent, and is not in what the API server made of it; add it to the schema of the kind, or have the guest leave \
              it out"

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(500);
   windlass approve prune nginx --primary team-a/web
   windlass approve prune nginx -n team-a --yes -o json
 
-Each approval holds for exactly the deletions that are shown. It is the annotation windlass.dev/approve-prune on the primary, so
+Each approval holds for exactly those deletions, each by its uid: for nothing that comes to be wanted no more later. It is the annotation windlass.dev/approve-prune on the primary, so
 that you need the right to patch primaries. spec.pruneGuard of the Reconciler says what may go unasked.")]
 pub(super) struct PruneArguments {
     /// Name of the Reconciler
@@ -60,12 +60,14 @@ pub(super) async fn prune(arguments: &PruneArguments) -> anyhow::Result<ExitCode
     arguments.consent.ask("Let them be deleted?")?;
     let mut approved = BTreeSet::new();
     let mut children = 0;
+    let mut deleted = Vec::new();
     let progress = Progress::new();
     // A status lists the first of many only: the next come when the host has let these go.
     while !plans.is_empty() {
         for plan in &plans {
             approve(&person, &kind, plan).await?;
             children += plan.children;
+            deleted.push(json!({"primary": plan.primary, "hash": plan.hash, "names": plan.names}));
             approved.insert((plan.primary.clone(), plan.hash.clone()));
             progress.count(format!("{} approved", approved.len()));
         }
@@ -82,11 +84,7 @@ pub(super) async fn prune(arguments: &PruneArguments) -> anyhow::Result<ExitCode
             kind.of.kind
         ))?,
         Output::Json => {
-            let plans: Vec<_> = approved
-                .iter()
-                .map(|(primary, hash)| json!({"primary": primary, "hash": hash}))
-                .collect();
-            let said = json!({"reconciler": id, "children": children, "approved": plans});
+            let said = json!({"reconciler": id, "children": children, "approved": deleted});
             crate::cli::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?;
         }
     }

@@ -23,6 +23,15 @@ pub(super) fn text(explained: &Explained) -> String {
         );
     }
     text.conditions(&explained.conditions);
+    let observed = explained.conditions.iter().find(|said| said.type_ == "Reconciled");
+    if let (Some(observed), Some(now)) = (observed.and_then(|said| said.observed_generation), explained.generation)
+        && observed < now
+    {
+        text.line(
+            1,
+            &format!("that is about generation {observed}: what was changed since has not been decided about yet"),
+        );
+    }
     let (caring, others): (Vec<_>, Vec<_>) = explained.reconcilers.iter().partition(|one| one.takes_care);
     if caring.is_empty() && explained.cannot_tell.is_empty() {
         text.title("Nobody takes care of it");
@@ -184,7 +193,7 @@ fn next(next: &NextTime) -> String {
         let _ = write!(words, "; in any case after {seconds} s");
     }
     if next.is_retried {
-        words += "; and tried again with a growing delay, of half a minute at most";
+        words += "; and tried again by itself";
     }
     words
 }

@@ -90,7 +90,8 @@ pub(crate) async fn a_09_zeros_of_typed_builders_settle(play: &Play) -> Result<(
         again(play, "web", round, "Reconciled").await?;
     }
     let after = play.stage.writes_to(&deployment).await;
-    ensure!(after == before && after.len() <= 3, "{before:?}, then {after:?}");
+    // A create, a take-over and an apply. The take-over is tried again where the Deployment's controller was faster.
+    ensure!(after == before && after.len() <= 5, "{before:?}, then {after:?}");
     let now = play.get(&deployment).await?;
     let is_first = now["metadata"]["generation"] == 1;
     // The cluster in memory keeps zeros, so that there it is another Deployment.
