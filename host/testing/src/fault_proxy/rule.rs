@@ -91,6 +91,11 @@ impl Times {
     pub(super) fn concern(self, seen: u64, hits: u64) -> bool {
         hits < self.count && seen > self.after && (seen - self.after).is_multiple_of(self.every)
     }
+
+    /// Whether watches that are open are concerned too, once so many requests were seen.
+    pub(super) fn stand(self, seen: u64) -> bool {
+        seen >= self.after
+    }
 }
 
 impl Fault {

@@ -64,11 +64,13 @@ impl Rules {
         self.first(call, |fault| !fault.is_of_streams())
     }
 
-    /// What happens to an open watch now.
-    pub(super) fn of_stream(&self, call: &Call) -> Option<Fault> {
-        let standing = self.lock().iter().find_map(|entry| {
+    /// What happens to an open watch now. It is counted for a rule that stands if it is `new` to it.
+    pub(super) fn of_stream(&self, call: &Call, new: bool) -> Option<Fault> {
+        let standing = self.lock().iter_mut().find_map(|entry| {
             let lasts = matches!(entry.rule.fault, Fault::Freeze | Fault::Drop);
-            (lasts && entry.rule.matching.matches(call)).then(|| entry.rule.fault.clone())
+            let stands = lasts && entry.rule.times.stand(entry.seen) && entry.rule.matching.matches(call);
+            entry.hits += u64::from(stands && new);
+            stands.then(|| entry.rule.fault.clone())
         });
         standing.or_else(|| Some(self.first(call, Fault::is_of_streams)?.1))
     }

@@ -20,6 +20,8 @@ struct Following<B> {
     /// Whether what was passed on ended with a line, so that a line of our own is one.
     at_line_end: bool,
     ended: bool,
+    /// A rule that stands concerns it already.
+    concerned: bool,
 }
 
 /// The body of a watch, with its faults.
@@ -36,6 +38,7 @@ where
         changes,
         at_line_end: true,
         ended: false,
+        concerned: false,
     };
     let frames = stream::unfold(following, |mut following| async move {
         let frame = following.next().await?;
@@ -55,7 +58,12 @@ where
                 return None;
             }
             self.changes.mark_unchanged();
-            match self.at_line_end.then(|| self.rules.of_stream(&self.call)).flatten() {
+            let new = !std::mem::take(&mut self.concerned);
+            match self
+                .at_line_end
+                .then(|| self.rules.of_stream(&self.call, new))
+                .flatten()
+            {
                 Some(Fault::Drop) => {
                     self.ended = true;
                     return Some(Err("the connection is dropped by a rule".into()));
@@ -67,6 +75,7 @@ where
                 Some(Fault::EndWatch) => return None,
                 // Frozen: only another rule changes that.
                 Some(_) => {
+                    self.concerned = true;
                     self.changes.changed().await.ok()?;
                     continue;
                 }

@@ -135,10 +135,20 @@ async fn watches_are_passed_on_frozen_ended_and_broken(proxy: &FaultProxy, api: 
     let first = tokio::time::timeout(SOON, events.try_next()).await??;
     ensure!(matches!(first, Some(WatchEvent::Modified(_))), "{first:?}");
 
+    let later = proxy.rule("freeze kind=configmaps after=5")?;
+    change("meanwhile").await?;
+    let meanwhile = tokio::time::timeout(SOON, events.try_next()).await??;
+    ensure!(
+        matches!(meanwhile, Some(WatchEvent::Modified(_))) && later.hits() == 0,
+        "it lets five requests pass first: {meanwhile:?}"
+    );
+    drop(later);
+
     let frozen = proxy.rule("freeze kind=configmaps")?;
     change("second").await?;
     let nothing = tokio::time::timeout(Duration::from_millis(500), events.try_next()).await;
     ensure!(nothing.is_err(), "it came all the same: {nothing:?}");
+    ensure!(frozen.hits() == 1, "{} watches are frozen", frozen.hits());
     ensure!(
         api.watch(&parameters, &version).await.is_err(),
         "a new one was not refused"
