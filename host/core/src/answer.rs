@@ -1,7 +1,8 @@
 //! Sorts every answer of an API server into what is to be done next, by code, reason and verb, and never by its words.
 //!
-//! Codes and reasons are those of the API conventions (`metav1.StatusReason`). What they do not tell is told apart by words
-//! in one place, [`crate::report`]: admission, which refuses with whatever code it likes.
+//! Codes and reasons are those of the API conventions (`metav1.StatusReason`). What they do not tell is told apart by words,
+//! each where it is needed: in [`crate::report`] admission, which refuses with whatever code it likes, and a patch that found its
+//! object changed; in [`crate::dropped`] a field that the schema lacks; in the host a namespace that is ending.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

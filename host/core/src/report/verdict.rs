@@ -13,8 +13,7 @@ use crate::write::{Applied, WriteError};
 const LISTED: usize = 5;
 
 /// What admission says. Its code and reason do not tell it from a missing right (403) or from content that is refused for good
-/// (400, 422): a webhook answers with whatever it likes, and a ValidatingAdmissionPolicy with the reason that it names. This is
-/// the only place where words decide, and all that they decide is this.
+/// (400, 422): a webhook answers with whatever it likes, and a ValidatingAdmissionPolicy with the reason that it names.
 const ADMISSION_SAYS: [&str; 6] = [
     "admission webhook",
     "ValidatingAdmissionPolicy",
